@@ -17,11 +17,11 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 KEPT_CODE := PYTHONDONTWRITEBYTECODE=
 
 # Licences, as packages name them, of what is installed to run (docs/dependencies.md).
-LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License;BSD-2-Clause;BSD-3-Clause;3-Clause BSD License;PSF-2.0;Python Software Foundation License;MPL-2.0 AND MIT;Mozilla Public License 2.0 (MPL 2.0);LGPL-3.0-only;Apache-2.0 AND MIT;Apache-2.0 AND BSD-2-Clause;Apache-2.0 OR BSD-2-Clause;Apache-2.0 OR BSD-3-Clause;MIT OR Apache-2.0;MIT AND PSF-2.0;BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0
+LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License;BSD-2-Clause;BSD-3-Clause;3-Clause BSD License;PSF-2.0;Python Software Foundation License;MPL-2.0 AND MIT;Mozilla Public License 2.0 (MPL 2.0);LGPL-3.0-only;GNU Lesser General Public License v2 or later (LGPLv2+);Apache-2.0 AND MIT;Apache-2.0 AND BSD-2-Clause;Apache-2.0 OR BSD-2-Clause;Apache-2.0 OR BSD-3-Clause;MIT OR Apache-2.0;MIT AND PSF-2.0;BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0
 # Hashes of packages, fingerprints of replies and pictures look like keys.
 NO_SECRETS := ^requirements.*\.txt$$|package-lock\.json$$|^tests/evals/recorded/|\.(png|svg|js|css)$$|^infra/secrets\.json$$
 
-.PHONY: run test sweeps check format evals bench chaos train infra audit size map lock clean help
+.PHONY: run test sweeps attack check format evals bench profile chaos train infra audit size map lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,13 @@ test: $(DEV) $(PLAYGROUND)/.installed ## Run all tests; no account, no network
 
 sweeps: $(DEV) ## Run the long sweeps, which make test runs in small: events, kills, attacks
 	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
+
+attack: $(EVALS) ## Attack it by hostile text, forged tokens, bodies and uploads, at full size
+	@failed=0; \
+	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --attack -n 2 --dist loadgroup $(ARGS) || failed=1; \
+	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.attacks_eval || failed=1; \
+	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.lookalikes_eval || failed=1; \
+	exit $$failed
 
 check: $(DEV) ## Format, lint, types, import rules
 	@$(BIN)/ruff format --check .
@@ -51,6 +58,9 @@ evals: $(EVALS) ## Measure answers on labelled questions; writes docs/evaluation
 
 bench: $(DEV) ## Measure speed as ratios; writes docs/performance.md
 	@$(BIN)/python -m tests.bench.run $(ARGS)
+
+profile: $(DEV) ## Draw flame graphs of one question and of a hundred into .build
+	@$(BIN)/python -m tests.bench.flame_graphs $(ARGS)
 
 chaos: $(DEV) ## Kill servers while questions are asked; writes docs/reliability.md
 	@$(BIN)/python -m tests.sweeps.chaos.run $(ARGS)
@@ -77,10 +87,10 @@ size: $(DEV) ## Count files, lines, protocols and the longest of each room
 map: $(DEV) ## Print the rooms and who imports whom
 	@$(BIN)/python -m tests.structure.map
 
-lock: $(DEV) ## Resolve requirements*.in into exact, hashed requirements*.txt
-	@for name in requirements requirements-dev requirements-evals requirements-infra requirements-audit; do \
-	  $(BIN)/uv pip compile $$name.in -o $$name.txt --universal --generate-hashes \
-	    --python-version 3.11 --quiet || exit 1; done
+lock: $(DEV) ## Resolve pyproject.toml and requirements-*.in into exact, hashed requirements*.txt
+	@for source in pyproject.toml requirements-dev.in requirements-evals.in requirements-infra.in requirements-audit.in; do \
+	  $(BIN)/uv pip compile $$source -o $$(echo $${source%.*} | sed 's/pyproject/requirements/').txt --universal \
+	    --generate-hashes --python-version 3.11 --quiet || exit 1; done
 
 clean: ## Remove what was made; keeps data/
 	rm -rf $(VENV) $(VENV)-infra $(VENV)-audit $(PLAYGROUND) .build .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache .coverage

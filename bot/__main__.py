@@ -1,4 +1,4 @@
-"""Parse the command line (`python -m bot COMMAND`) and run one command.
+"""Parse the command line (`frontdesk COMMAND` or `python -m bot COMMAND`) and run one command.
 
 A command's module is imported only when it runs, so that `--help` and `settings` stay quick.
 """
@@ -14,25 +14,41 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from bot.app.cli import add_channels, add_shadow, add_teams_package, add_webhooks
+from bot.app.cli import (
+    EXAMPLES,
+    add_channels,
+    add_person,
+    add_sessions,
+    add_shadow,
+    add_teams_package,
+    add_webhooks,
+)
 from bot.domain.errors import BotError
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.observability.logs import set_up_logs
+from ingestion.help_texts import add_examples
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
 
 _LARGEST_LIMIT = 1_000_000
+_CONSOLE_SCRIPT = "frontdesk"
+_WIKI = "wiki"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m bot") -> int:
     """Run a command; return its exit code. A known error prints one line and returns 2."""
     started = time.perf_counter()
-    options = _parser().parse_args(arguments)
+    options = build_parser(prog).parse_args(arguments)
     if options.command == "settings":
         from bot.app.cli import administration
 
         return administration.settings_table(example=options.example)
+    if options.command == "init":
+        from bot.app.cli import init
+
+        set_up_logs("error")
+        return asyncio.run(init.run())
     try:
         settings = load_settings()
         set_up_logs(settings.log_level)
@@ -51,10 +67,6 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             from bot.app.cli import serve
 
             return await serve.serve(settings, sample=options.sample, started=started)
-        case "ask":
-            from bot.app.cli import questions
-
-            return await questions.ask(settings, " ".join(options.question), groups=options.group)
         case "doctor":
             from bot.app.cli import doctor
             from bot.app.confluence import confluence_checks, people_checks
@@ -64,8 +76,10 @@ async def _run_command(options: argparse.Namespace, settings: Settings, started:
             )
         case "escalations" | "channels" | "labels" | "shadow" | "webhooks" | "teams-package":
             return await _run_administration(options, settings)
-        case "pause" | "resume":
-            return await _run_pause_or_resume(options, settings)
+        case "pause" | "resume" | "sessions":
+            return await _run_switch(options, settings)
+        case "person" | "outbound":
+            return await _run_personal_data(options, settings)
         case _:
             return await _run_evaluation(options, settings)
 
@@ -92,9 +106,19 @@ async def _run_administration(options: argparse.Namespace, settings: Settings) -
     )
 
 
-async def _run_pause_or_resume(options: argparse.Namespace, settings: Settings) -> int:
+async def _run_personal_data(options: argparse.Namespace, settings: Settings) -> int:
+    from bot.app.cli import person
+
+    return await person.run(settings, options)
+
+
+async def _run_switch(options: argparse.Namespace, settings: Settings) -> int:
     from bot.app.cli import administration
 
+    if options.command == "sessions" and options.act == "end":
+        return await administration.end_sessions(settings, options.person)
+    if options.command == "sessions":
+        return await administration.list_sessions(settings)
     if options.command == "pause":
         return await administration.pause(settings, reason=options.reason, by=options.by)
     return await administration.resume(settings, by=options.by)
@@ -103,6 +127,8 @@ async def _run_pause_or_resume(options: argparse.Namespace, settings: Settings) 
 async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> int:
     from bot.app.cli import questions
 
+    if options.command == "ask":
+        return await questions.ask(settings, " ".join(options.question), groups=options.group)
     if options.command == "certify":
         return await questions.run_certification(settings, options.questions, model=options.model)
     if options.command == "train":
@@ -118,11 +144,13 @@ async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> in
     )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bot", description="Frontdesk, the help desk.")
+def build_parser(prog: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line; ``prog`` is what help texts call the program."""
+    parser = argparse.ArgumentParser(prog=prog, description="Frontdesk, the help desk.")
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve chat, API and platforms")
     serve.add_argument("--sample", action="store_true", help="index the sample company first")
+    commands.add_parser("init", help="ask for tokens and addresses, try each, and write .env")
     asking = commands.add_parser("ask", help="ask one question here")
     asking.add_argument("question", nargs="+")
     asking.add_argument("--group", action="append", default=[], help="ask as a member of it")
@@ -134,13 +162,20 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--done", metavar="ID", help="note that one is resolved")
     waiting.add_argument("--limit", type=_positive_number, default=1000, help="how many to list")
     add_channels(commands)
+    add_sessions(commands)
     add_shadow(commands)
     add_webhooks(commands)
+    add_person(commands)
+    commands.add_parser("outbound", help="say what leaves this machine, and to whom")
     _add_pause_and_resume(commands)
     _add_measuring(commands)
     table = commands.add_parser("settings", help="print all settings as a table")
     table.add_argument("--example", action="store_true", help="print them as .env.example")
     add_teams_package(commands)
+    if prog == _CONSOLE_SCRIPT:
+        # Listed by --help; console_script runs it.
+        commands.add_parser(_WIKI, help="bring pages into the index: `frontdesk wiki --help`")
+    add_examples(commands, EXAMPLES, prog)
     return parser
 
 
@@ -189,6 +224,19 @@ def _non_empty_text(argument: str) -> str:
     if not argument.strip():
         raise argparse.ArgumentTypeError("it must not be empty")
     return argument.strip()
+
+
+def console_script() -> int:
+    """Run `frontdesk`, the command that the installed package brings; return the exit code.
+
+    `frontdesk wiki` is the command line of ingestion.
+    """
+    if sys.argv[1:2] == [_WIKI]:
+        from ingestion.__main__ import run_as_process
+
+        return run_as_process(sys.argv[2:], f"{_CONSOLE_SCRIPT} {_WIKI}")
+    os.umask(GROUP_AND_OTHERS)
+    return main(prog=_CONSOLE_SCRIPT)
 
 
 if __name__ == "__main__":

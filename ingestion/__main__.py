@@ -1,4 +1,4 @@
-"""Parse the command line of ``python -m ingestion`` and run one command.
+"""Parse the command line of ``python -m ingestion`` or ``frontdesk wiki``, and run one command.
 
 The composition root of the ingestion process.
 """
@@ -22,6 +22,7 @@ from ingestion.cli.rebuild import rebuild_index
 from ingestion.cli.sync import sync_folder_now, sync_spaces
 from ingestion.config import load_settings
 from ingestion.errors import IngestionError
+from ingestion.help_texts import add_examples
 from ingestion.validation import ReadersMalformed, is_space_key, parse_readers
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
@@ -29,14 +30,14 @@ from rag.retrying import log_long_waits
 from rag.types import Readers
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m ingestion") -> int:
     """Run one command; return the exit code.
 
     0: done. 1: done, but something could not be read, or the index or embedder failed on the way.
     2: refused: wrong usage or setting, the mass-deletion limit, or another run.
     """
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-    options = _parser().parse_args(arguments)
+    options = build_parser(prog).parse_args(arguments)
     try:
         settings = load_settings()
         restrict_to_owner(settings.data_dir)
@@ -52,10 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m ingestion", description="Bring documents into the index."
-    )
+def build_parser(prog: str) -> argparse.ArgumentParser:
+    """Return the parser of the command line; ``prog`` is what help texts call the program."""
+    parser = argparse.ArgumentParser(prog=prog, description="Bring documents into the index.")
     commands = parser.add_subparsers(dest="command", required=True)
     folder = commands.add_parser("folder", help="index a folder of files")
     folder.add_argument("path", type=Path, help="the folder")
@@ -84,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         "rebuild", help="read all into a new version of the index in Azure, then use that"
     )
     rebuild.add_argument("--in-part", action="store_true", help="also when a page can't be read")
+    add_examples(commands, EXAMPLES, prog)
     return parser
 
 
@@ -121,6 +122,17 @@ def _readers(text: str) -> Readers:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+EXAMPLES = {
+    "folder": "folder ~/handbook --space HANDBOOK --base-url https://wiki.example/handbook",
+    "sync": "sync IT HR --dry-run",
+    "spaces": "spaces",
+    "forget": "forget HANDBOOK --yes",
+    "status": "status",
+    "doctor": "doctor",
+    "cancel": "cancel HANDBOOK",
+    "rebuild": "rebuild --in-part",
+}
+
 _COMMANDS = {
     "folder": sync_folder_now,
     "sync": sync_spaces,
@@ -133,9 +145,16 @@ _COMMANDS = {
 }
 
 
-if __name__ == "__main__":
+def run_as_process(
+    arguments: Sequence[str] | None = None, prog: str = "python -m ingestion"
+) -> int:
+    """Set up what belongs to a process, then run one command; return the exit code."""
     os.umask(GROUP_AND_OTHERS)
     # Reports go to standard output.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     log_long_waits()
-    sys.exit(main())
+    return main(arguments, prog)
+
+
+if __name__ == "__main__":
+    sys.exit(run_as_process())

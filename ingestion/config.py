@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -9,6 +10,8 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from ingestion.errors import SettingInvalid
 from rag.config import SearchSettings
+
+ENV_FILE = Path(".env")
 
 _LISTS = (
     "confluence_spaces",
@@ -26,7 +29,7 @@ class Settings(SearchSettings):
     """Settings of ingestion: those shared with the bot, plus CONFLUENCE_*."""
 
     model_config = SettingsConfigDict(
-        env_file=".env",
+        env_file=ENV_FILE,
         env_file_encoding="utf-8",
         extra="ignore",
         frozen=True,
@@ -143,10 +146,10 @@ class Settings(SearchSettings):
         return self.confluence_url is not None and self.confluence_token is not None
 
 
-def load_settings() -> Settings:
+def load_settings(env_file: Path = ENV_FILE) -> Settings:
     """Read the settings. Raises SettingInvalid: one line per wrong value, with the remedy."""
     try:
-        settings = Settings()
+        settings = Settings(_env_file=env_file)
     except ValidationError as error:
         raise SettingInvalid("\n".join(_explained(error))) from error
     if (settings.confluence_token is None) != (settings.confluence_url is None):

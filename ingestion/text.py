@@ -70,6 +70,11 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def without_half_surrogates(text: str) -> str:
+    """Join pairs of surrogates, and replace lone ones, which no encoding takes, such as U+D835."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _characters(content: bytes, *, html: bool) -> tuple[str, list[str]]:
     for mark, encoding in _BOMS:
         if content.startswith(mark):

@@ -128,6 +128,15 @@ class ReceivedFile:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class UploadedVersion:
+    """A version of a document in a space."""
+
+    space: str
+    name: str
+    version: UploadMetadata
+
+
 class Uploads:
     """Stores uploads below ``documents`` in the data directory.
 
@@ -217,6 +226,27 @@ class Uploads:
         """Remove a space with all its documents."""
         if self.has(space):
             shutil.rmtree(self._root / space)
+
+    def by(self, names: frozenset[str]) -> Sequence[UploadedVersion]:
+        """Return the versions of documents that somebody uploaded."""
+        return [
+            UploadedVersion(space, each.name, version)
+            for space in self.spaces()
+            for each in sorted((self._root / space).iterdir())
+            for version in read_metadata(self._root / space, each.name)
+            if version.by in names
+        ]
+
+    async def unname(self, names: frozenset[str], instead: str) -> None:
+        """Name somebody else as the uploader; the documents and their dates stay."""
+        for space, name in {(each.space, each.name) for each in self.by(names)}:
+            async with self._alone(space):
+                versions = [
+                    each.model_copy(update={"by": instead}) if each.by in names else each
+                    for each in read_metadata(self._root / space, name)
+                ]
+                if versions:
+                    write_metadata(self._root / space, name, versions)
 
     def tidy(self) -> None:
         """Remove leftovers of interrupted uploads."""

@@ -91,7 +91,9 @@ class SearchSettings(BaseSettings):
         None,
         description="Any compatible server; for Azure https://NAME.openai.azure.com/openai/v1/",
     )
-    openai_api_key: SecretStr | None = Field(None, description="Its key; none for azure-identity.")
+    openai_api_key: SecretStr | None = Field(
+        None, description="Key of the model's server; none for azure-identity."
+    )
 
     @property
     def azure_search_configured(self) -> bool:

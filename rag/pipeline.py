@@ -25,17 +25,14 @@ from rag.types import Answer, Chunk, ModelCall, Passage, Vectors
 
 log = structlog.get_logger(__name__)
 
-SECTIONS_FOR_MODEL = 2
-"""The number of best passages whose whole section is sent to a model."""
+SECTIONS_FOR_MODEL, MOST_ADDED = 2, 12
+"""The best passages whose whole section is sent to a model; the most chunks added by that."""
 
 BROAD_WORDS = 2
 """A question of so many content words, or fewer, may be about pages besides those found best."""
 
 _SEARCHED_FOR_BROAD = 30
 """Passages to search for a broad question; those after the usual number show what else it names."""
-
-MOST_ADDED = 12
-"""The most chunks that those sections add to a model's input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +54,10 @@ class Retrieval:
     corrected: bool = False
     vector: QuestionVector | None = None
     further: tuple[Passage, ...] = ()
+
+    @property
+    def chunk_ids(self) -> frozenset[str]:
+        return frozenset(passage.chunk.id for passage in self.passages)
 
 
 class Pipeline:

@@ -8,9 +8,8 @@ from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
-from prompts.files import PromptFile
 from rag.parts import Translation
-from rag.search_scope import Asked
+from rag.search_scope import Asked, KnowsRevisions
 from rag.text.spelling import Spelling
 from rag.types import (
     Chunk,
@@ -130,7 +129,7 @@ class KnowsWords(Protocol):
 
 
 @runtime_checkable
-class SearchIndex(Index, ReadsChunks, KnowsWords, Protocol):
+class SearchIndex(Index, ReadsChunks, KnowsWords, KnowsRevisions, Protocol):
     """The index of a server: can also look up words, read pages and list them for administrators.
 
     In lists, ``readers`` are the principals of the caller; None lists everything.
@@ -290,7 +289,9 @@ class ChatMessage:
 class Prompt:
     """A request to a chat model; ``id`` is the prompt file and its version ("answer@1").
 
-    ``repairs``: an answer that can't be used is asked for once more.
+    ``repairs``: an answer that can't be used is asked for once more. ``personal`` are the inputs in
+    its messages that people wrote, the question first: a model that masks personal data looks there
+    (rag.models.masking). ``shown``: people read the reply; another one is searched with.
     """
 
     id: str
@@ -299,6 +300,8 @@ class Prompt:
     max_output_tokens: int = 1024
     tools: tuple[Tool, ...] = ()
     repairs: bool = True
+    personal: tuple[str, ...] = field(default=(), repr=False)
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,18 +382,3 @@ class Composer(Protocol):
         the words that the question is a translation of, if it is one.
         """
         ...
-
-
-DEFAULT_TEMPERATURE = 0.1
-DEFAULT_MAX_OUTPUT_TOKENS = 1024
-
-
-def to_prompt(prompt: PromptFile, **inputs: str | Sequence[str]) -> Prompt:
-    """Render a prompt file as a Prompt; every input is fenced as data. Raises PromptInvalid."""
-    messages = tuple(ChatMessage(role, text) for role, text in prompt.render(**inputs))
-    return Prompt(
-        id=prompt.id,
-        messages=messages,
-        temperature=DEFAULT_TEMPERATURE if prompt.temperature is None else prompt.temperature,
-        max_output_tokens=prompt.max_output_tokens or DEFAULT_MAX_OUTPUT_TOKENS,
-    )

@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from prompts.files import PromptFile, fenced, unforgeable_code
 from rag.errors import RagError
-from rag.ports import ChatMessage, ChatModel, Prompt, Tool, ToolCall, to_prompt
+from rag.ports import ChatMessage, ChatModel, Prompt, Tool, ToolCall
+from rag.prompt_rendering import to_prompt
 from rag.retrying import question_calls_left, question_time_share_left
 from rag.search_scope import PlannedSearch, Scope
 from rag.text.plain_text import visible
@@ -163,7 +164,7 @@ class SearchPlanner:
             question=visible(question),
         )
         # A repair would take the time and the call of the answer.
-        return replace(prompt, tools=(SEARCH_TOOL,), repairs=False)
+        return replace(prompt, tools=(SEARCH_TOOL,), repairs=False, shown=False)
 
 
 def _leaves_an_answer() -> bool:

@@ -1,9 +1,10 @@
-"""What a search is limited to, and which searches a question leads to."""
+"""What a search is limited to, what it depends on, and which searches a question leads to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Protocol
 
 from rag.types import Principal, Question
 
@@ -31,6 +32,21 @@ class Scope:
             label=self.label,
             changed_since=self.changed_since,
         )
+
+
+class KnowsRevisions(Protocol):
+    """Tells whether two searches of an index find the same. Raises IndexUnavailable."""
+
+    async def revision(
+        self, tenant: str, spaces: frozenset[str] | None, readers: frozenset[Principal]
+    ) -> str | None:
+        """Return a token of what these readers find in some spaces (None: all) of a tenant.
+
+        Two readers who may read different pages there never have the same token, and none is
+        repeated after a page of these spaces was written, removed or given other readers. None if
+        the index can't vouch for that just now, or does not know.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,18 @@ MORE_MEGABYTES = 100
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--sweeps``: run the tests marked ``sweep`` alone; without it they are left out."""
+    """Add ``--sweeps`` and ``--attack``, which choose tests marked ``sweep`` and ``attack`` alone.
+
+    Without the first, sweeps are left out; the second runs those of attacks, too.
+    """
     parser.addoption("--sweeps", action="store_true", help="run the long sweeps, and only them")
+    parser.addoption("--attack", action="store_true", help="run the attacks whole, and only them")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the Hypothesis profile: many examples in sweeps, fewer in tests."""
-    settings.load_profile("sweeps" if config.getoption("--sweeps") else "test")
+    whole = config.getoption("--sweeps") or config.getoption("--attack")
+    settings.load_profile("sweeps" if whole else "test")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -59,25 +64,38 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the sweeps or the tests, and begin with what takes long.
+    """Keep the sweeps, the attacks or the tests, and begin with what takes long.
 
     With ``--sweeps``, properties run again with more examples.
     """
-    sweeping = config.getoption("--sweeps")
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
-        chosen = _is_sweep(item) if sweeping else item.get_closest_marker("sweep") is None
-        (kept if chosen else left_out).append(item)
+        (kept if _is_chosen(item, config) else left_out).append(item)
     items[:] = sorted(kept, key=_is_short)
     config.hook.pytest_deselected(items=left_out)
 
 
+def _is_chosen(item: pytest.Item, config: pytest.Config) -> bool:
+    if config.getoption("--attack"):
+        return _is_attack(item)
+    return _is_sweep(item) if config.getoption("--sweeps") else not _is_marked_sweep(item)
+
+
+def _is_attack(item: pytest.Item) -> bool:
+    """Return whether a test tries an attack: it is marked, or keeps a finding of one mended."""
+    findings = (str(mark.kwargs["id"]) for mark in item.iter_markers("mended"))
+    marked = item.get_closest_marker("attack") is not None
+    return marked or any(each.startswith("attack-") for each in findings)
+
+
+def _is_marked_sweep(item: pytest.Item) -> bool:
+    return item.get_closest_marker("sweep") is not None
+
+
 def _is_sweep(item: pytest.Item) -> bool:
     """Return whether a test belongs to the sweeps: it is marked, or a Hypothesis property."""
-    return item.get_closest_marker("sweep") is not None or is_hypothesis_test(
-        getattr(item, "obj", None)
-    )
+    return _is_marked_sweep(item) or is_hypothesis_test(getattr(item, "obj", None))
 
 
 def _is_short(item: pytest.Item) -> bool:

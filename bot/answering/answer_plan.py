@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -22,6 +23,10 @@ from rag.pipeline import Pipeline, Retrieval
 from rag.search_scope import Asked, Scope
 from rag.text.words import stems
 from rag.types import ModelCall, Turn
+
+if TYPE_CHECKING:
+    # The recognisers are imported only where something is masked.
+    from rag.personal_data.masking import Masker
 
 _log = structlog.get_logger(__name__)
 
@@ -45,7 +50,8 @@ class ModelProfile:
 
     ``model`` is the model's configured name, "" without one, and ``calibrated_as`` the name that
     its calibrations are kept by. ``seconds`` is the time limit of all its calls for one inquiry.
-    ``notes`` give the reason for an unexpected choice of profile, for the record.
+    ``notes`` give the reason for an unexpected choice of profile, for the record. ``masker``
+    masks personal data of the question for its model or the embedder; None where nothing is masked.
     """
 
     route: RouteMessage
@@ -55,6 +61,7 @@ class ModelProfile:
     calibrated_as: str = ""
     seconds: float = 20.0
     notes: tuple[str, ...] = ()
+    masker: Masker | None = None
 
 
 class ModelProfiles:

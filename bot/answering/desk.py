@@ -14,13 +14,13 @@ from functools import partial
 import structlog
 
 from bot.answering.admission import with_admission_results
+from bot.answering.answer_cache import AnswerCache, PublicAnswer, without_saving
 from bot.answering.answer_plan import (
     ModelProfile,
     ModelProfiles,
     SearchRequest,
     private_search_request,
     retrieve,
-    route_inquiry,
     search_request_of,
 )
 from bot.answering.escalation_reply import (
@@ -35,11 +35,11 @@ from bot.answering.grounded_answer import (
     GroundedAnswer,
     gate_attributes,
     recheck_answer,
-    route_attributes,
     trace_with_answer,
     trace_with_calls,
     trace_with_note,
     trace_with_options,
+    traced_route,
 )
 from bot.answering.private_answers import compose_private_reply
 from bot.answering.reply_text import refusal_of, reply_of, with_superseded_marks
@@ -71,6 +71,7 @@ class Desk:
         superseded: The labels of superseded pages, whose sources are marked.
         falls_back: Whether an inquiry that the model fails to answer is answered without one.
         standard: Finds answers that are given before all pages; None for none.
+        cache: Gives answers of the day again; None composes each.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Desk:
         superseded: Collection[str] = (),
         falls_back: bool = True,
         standard: StandardAnswers | None = None,
+        cache: AnswerCache | None = None,
     ) -> None:
         self._profiles = ModelProfiles(default, others or {})
         self._judge = gate
@@ -92,6 +94,7 @@ class Desk:
         self._superseded = superseded
         self._falls_back = falls_back
         self._standard = standard
+        self._cache = cache
 
     async def handle(self, inquiry: Inquiry, report: ReportStage) -> Outcome:
         """Return an answer from pages the audience may read, a clarification or an escalation.
@@ -110,7 +113,7 @@ class Desk:
         self, inquiry: Inquiry, profile: ModelProfile, report: ReportStage
     ) -> Outcome:
         await report(Stage.ROUTING)
-        trace = await _route(inquiry, profile)
+        trace = await traced_route(inquiry, profile)
         match trace.route.intent:
             case Intent.GENERIC:
                 return await _reply_generically(inquiry, profile, trace)
@@ -124,13 +127,15 @@ class Desk:
         self, inquiry: Inquiry, profile: ModelProfile, trace: Trace, report: ReportStage
     ) -> Outcome:
         request = search_request_of(inquiry, trace.route)
-        answer = partial(self._answer, profile, report)
+        compose = partial(self._compose, inquiry, profile, trace, request, report)
         try:
             standard = await self._standard.reply_to(request) if self._standard else None
             if standard is not None:
                 return Outcome(standard.reply, standard.traced(trace))
-            grounded = await answer(request)
-            grounded = await recheck_answer(grounded, request, answer, self._recheck)
+            if self._cache is None:
+                found = await compose()
+            else:
+                found = await self._cache.answer(inquiry, profile, trace, request, compose)
         except RagError as error:
             _log.exception("retrieval_failed", interaction_id=inquiry.message.interaction_id)
             trace = trace_with_note(trace, "the index did not answer")
@@ -138,13 +143,28 @@ class Desk:
                 "unavailable", inquiry, trace.route, self._wording, error=error_code(error)
             )
             return Outcome(response, trace_with_calls(trace, error.calls))
+        own = private_search_request(inquiry, request)
+        private, calls = await compose_private_reply(
+            found.profile, own, found.chunk_ids, gate=self._gate, recheck=self._recheck
+        )
+        outcome = found.outcome if private is None else without_saving(found.outcome)
+        return replace(outcome, private=private, trace=trace_with_calls(outcome.trace, calls))
+
+    async def _compose(
+        self,
+        inquiry: Inquiry,
+        profile: ModelProfile,
+        trace: Trace,
+        request: SearchRequest,
+        report: ReportStage,
+    ) -> PublicAnswer:
+        """Answer without the cache, for everyone who reads the reply. Raises RagError."""
+        answer = partial(self._answer, profile, report)
+        grounded = await answer(request)
+        grounded = await recheck_answer(grounded, request, answer, self._recheck)
         trace = trace_with_answer(trace, grounded)
         if grounded.model_failed:
             profile = self._profiles.without_model
-        own = private_search_request(inquiry, request)
-        private, calls = await compose_private_reply(
-            profile, own, grounded, gate=self._gate, recheck=self._recheck
-        )
         response = self._respond(inquiry, profile, trace.route, grounded)
         if isinstance(response, Clarification):
             trace = trace_with_options(trace, response.options, grounded)
@@ -153,7 +173,8 @@ class Desk:
                 response, inquiry, trace.route, self._wording, profile.pipeline
             )
         remarks = () if inquiry.message.overheard else grounded.remarks(trace.route)
-        return Outcome(response, trace_with_calls(trace, calls), private, remarks=remarks)
+        outcome = Outcome(response, trace, remarks=remarks)
+        return PublicAnswer(outcome, profile, grounded.retrieval.chunk_ids, grounded)
 
     async def _answer(
         self, profile: ModelProfile, report: ReportStage, request: SearchRequest
@@ -218,22 +239,6 @@ class Desk:
         if level is not None:
             return reply_of(answer, probability, level)
         return escalate(unanswered_reason(answer, profile.pipeline, grounded))
-
-
-async def _route(inquiry: Inquiry, profile: ModelProfile) -> Trace:
-    started = time.perf_counter()
-    with span(telemetry.ROUTE) as current:
-        route = await route_inquiry(profile, inquiry)
-        describe(current, route_attributes(route))
-    # Whether the recorded question or the reply may contain words of earlier turns.
-    uses_history = bool(route.leaned_on or route.search_query) or route.intent is Intent.GENERIC
-    return Trace(
-        route=route,
-        calls=route.calls,
-        timings_ms={"route": (time.perf_counter() - started) * 1000},
-        notes=(*profile.notes, *route.notes),
-        heard=inquiry.heard if uses_history else (),
-    )
 
 
 async def _reply_generically(inquiry: Inquiry, profile: ModelProfile, trace: Trace) -> Outcome:

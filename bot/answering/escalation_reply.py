@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Literal
 
 from bot.answering.grounded_answer import GroundedAnswer, naming_pages
-from bot.answering.reply_text import option_label, suggestions_of
+from bot.answering.reply_text import suggestions_of
 from bot.answering.routing.intent_rules import names_no_topic
-from bot.answering.routing.languages import in_askers_language
+from bot.answering.routing.languages import closing_offered_in, in_askers_language
 from bot.answering.routing.message_text import condense
+from bot.domain.formatting import option_label
 from bot.domain.handoff import (
     ASK_TOPIC,
     ASK_TOPIC_IN_CHANNEL,
@@ -46,7 +47,10 @@ def escalation_of(
     """Return the escalation of a routed inquiry; ``grounded`` is what was found, if anything."""
     suggestions = suggestions_of(grounded.retrieval.passages) if grounded else ()
     message, people = inquiry.message, inquiry.policy.people
-    wording = in_askers_language(wording, route)
+    if reason == "asked_for_human":
+        wording = replace(wording, closing=closing_offered_in(inquiry.history))
+    else:
+        wording = in_askers_language(wording, route)
     return Escalation(
         text=wording.text(
             reason,

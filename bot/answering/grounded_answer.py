@@ -8,22 +8,30 @@ text.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from bot.answering.answer_plan import SearchRequest
+from bot.answering.answer_plan import ModelProfile, SearchRequest, route_inquiry
 from bot.answering.gate import NOT_JUDGED, Judgement
-from bot.answering.reply_text import found_passages, option_label
+from bot.answering.reply_text import found_passages
 from bot.answering.routing.languages import askers_texts
+from bot.domain.formatting import option_label
 from bot.domain.interactions import ConfidenceLevel, ErrorCode, Route, Trace
+from bot.domain.messages import Inquiry, Intent
 from bot.domain.ports import RechecksPermissions
 from rag import telemetry
 from rag.errors import after_calls
 from rag.pipeline import BROAD_WORDS, Retrieval
 from rag.search_scope import Scope
-from rag.telemetry import Attributes
+from rag.telemetry import Attributes, describe, span
 from rag.text.words import stems
 from rag.types import Answer, Chunk, ModelCall
+
+if TYPE_CHECKING:
+    # The recognisers are imported only where something is masked.
+    from rag.personal_data.masking import Masking
 
 MODEL_FAILED = "The language model isn't answering just now, so I looked without it."
 """Remark below a response to a question that the model failed to answer."""
@@ -152,6 +160,35 @@ def naming_pages(question: str, chunks: Sequence[Chunk]) -> frozenset[str]:
         return frozenset()
     named = {each.page_id for each in chunks if asked <= set(stems(f"{each.title} {each.section}"))}
     return frozenset(named) if len(named) > 1 else frozenset()
+
+
+async def traced_route(inquiry: Inquiry, profile: ModelProfile) -> Trace:
+    """Route an inquiry, and return the trace that begins with its route and what was masked."""
+    started = time.perf_counter()
+    masking = _masking(inquiry, profile)
+    with span(telemetry.ROUTE) as current:
+        route = await route_inquiry(profile, inquiry)
+        describe(current, route_attributes(route))
+    # Whether the recorded question or the reply may contain words of earlier turns.
+    uses_history = bool(route.leaned_on or route.search_query) or route.intent is Intent.GENERIC
+    return Trace(
+        route=route,
+        calls=route.calls,
+        timings_ms={"route": (time.perf_counter() - started) * 1000},
+        notes=(*profile.notes, *route.notes),
+        heard=inquiry.heard if uses_history else (),
+        masked_question=masking.texts[0] if masking else None,
+        masked=tuple(masking.values) if masking else (),
+    )
+
+
+def _masking(inquiry: Inquiry, profile: ModelProfile) -> Masking | None:
+    """Return the question as the profile's model gets it; None if nothing in it is masked."""
+    if profile.masker is None:
+        return None
+    profile.masker.names.learn([inquiry.message.author.name])
+    masking = profile.masker.mask([inquiry.message.text])
+    return masking if masking.values else None
 
 
 def trace_with_answer(trace: Trace, grounded: GroundedAnswer) -> Trace:

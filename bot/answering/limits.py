@@ -169,11 +169,10 @@ class LimitChecks:
         return ruling is not None and ruling.intent is Intent.HUMAN
 
     async def _refuse(self, message: Message, exceeded: Exceeded) -> Refusal:
-        thread = message.thread
         asked = {
-            "tenant": thread.tenant,
+            "tenant": message.thread.tenant,
             "person": message.author.id,
-            "channel": f"{thread.platform}:{thread.channel}",
+            "channel": _logged_channel(message),
             "interaction_id": message.interaction_id,
         }
         self._log.refused(exceeded.limit, exceeded.key, {**asked, **exceeded.figures})
@@ -318,10 +317,16 @@ class FloodControl:
     def _hold_back(self, message: Message, key: _Key, wait: float, most: int) -> None:
         limit, _, whose, _ = key
         self._dropped(message)
-        figures = {"allowed": most, "kept": False, "channel": message.thread.channel}
+        figures = {"allowed": most, "kept": False, "channel": _logged_channel(message)}
         self._notices.refused(limit, f"{whose}:dropped", {"person": message.author.id, **figures})
         raise RateExceeded(
             f"That is more than {FLOOD_FACTOR} times the {most} messages a minute that I can take. "
             "Please wait a minute, and ask again.",
             retry_after_seconds=max(1, math.ceil(wait)),
         )
+
+
+def _logged_channel(message: Message) -> str:
+    """Return a channel for the log; a private one would say who asked."""
+    thread = message.thread
+    return f"{thread.platform}:{'(private)' if message.private else thread.channel}"

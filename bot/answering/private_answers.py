@@ -102,7 +102,7 @@ Gate = Callable[[ModelProfile, SearchRequest, Retrieval, Answer], GroundedAnswer
 async def compose_private_reply(
     profile: ModelProfile,
     request: SearchRequest | None,
-    public: GroundedAnswer,
+    public_chunk_ids: frozenset[str],
     *,
     gate: Gate,
     recheck: RechecksPermissions | None,
@@ -116,19 +116,18 @@ async def compose_private_reply(
         profile: The model and the pages to answer from.
         request: What to search for, with the asker as its reader; None asks for nothing, nor is
             anything asked for once the question's model calls are used up.
-        public: The answer that the channel gets.
+        public_chunk_ids: The passages found for the answer that the channel gets.
         gate: Judges an answer.
         recheck: Rechecks the permissions of the pages; None trusts the index.
     """
     if request is None or (profile.model and not question_calls_left()):
         return None, ()
-    public_chunk_ids = _chunk_ids(public.retrieval)
 
     async def answer(request: SearchRequest) -> GroundedAnswer | None:
         # What a model searches for with the asker's own permissions isn't worth further calls.
         pipeline = profile.pipeline.without_planning()
         retrieval = await retrieve(pipeline, request)
-        if _chunk_ids(retrieval) <= public_chunk_ids:
+        if retrieval.chunk_ids <= public_chunk_ids:
             return None
         answer = await pipeline.compose(retrieval, request.scope, request.attached, request.asked)
         return gate(profile, request, retrieval, answer)
@@ -147,7 +146,3 @@ async def compose_private_reply(
     if not found.passes or found.cited_chunk_ids <= public_chunk_ids:
         return None, found.calls
     return reply_of(found.answer, found.probability, found.level), found.calls
-
-
-def _chunk_ids(retrieval: Retrieval) -> frozenset[str]:
-    return frozenset(passage.chunk.id for passage in retrieval.passages)

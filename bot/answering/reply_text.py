@@ -26,9 +26,12 @@ from rag.parts import (
     paragraph,
     parts_text,
 )
-from rag.types import Answer, Chunk, Citation, Claim, Passage
+from rag.types import ANSWER_SOURCE, Answer, Chunk, Citation, Claim, Passage
 
 QUOTES_INTRO = "From the wiki:"
+PEOPLE_INTRO = "From a colleague's answer:"
+"""Precedes quotes that are all of answers by people."""
+
 UNSURE_INTRO = "This may be it, I'm not sure"
 """Precedes an unsure answer."""
 
@@ -103,7 +106,14 @@ def _translated(translation: Translation) -> Iterator[Part]:
 def _intro(reply: Reply) -> str:
     if reply.confidence_level == "unsure":
         return f"{UNSURE_INTRO}:"
-    return QUOTES_INTRO if reply.tone == "found" else ""
+    if reply.tone != "found":
+        return ""
+    return PEOPLE_INTRO if is_from_people(reply) else QUOTES_INTRO
+
+
+def is_from_people(reply: Reply) -> bool:
+    """Return whether all that a reply cites are answers by people."""
+    return bool(reply.sources) and all(each.source_type == ANSWER_SOURCE for each in reply.sources)
 
 
 def text_without_intro(reply: Reply) -> str:
@@ -145,13 +155,6 @@ def found_passages(passages: Sequence[Passage]) -> tuple[FoundPassage, ...]:
         )
         for passage in passages
     )
-
-
-def option_label(passage: Chunk | FoundPassage) -> str:
-    """Return a passage's label as an option: "Title: Section", or the title alone."""
-    if passage.section and passage.section != passage.title:
-        return f"{passage.title}: {passage.section}"
-    return passage.title
 
 
 Answered = TypeVar("Answered", bound=Response)

@@ -15,8 +15,10 @@ import structlog
 
 from bot.answering.asker_identity import Reader
 from bot.answering.grounded_answer import CORRECTED, READ_AS
-from bot.answering.reply_text import option_label, without_missing
+from bot.answering.reply_text import without_missing
+from bot.domain.formatting import option_label
 from bot.domain.interactions import (
+    Clarification,
     Escalation,
     Interaction,
     Outcome,
@@ -168,6 +170,7 @@ class Visibility:
             heard is not None
             and self._may_read(heard)
             and self._may_read(quoted_sources(outcome.response))
+            and self._may_read_options(outcome)
         )
 
     def repeats(self, outcome: Outcome) -> bool:
@@ -203,6 +206,12 @@ class Visibility:
             return outcome.remarks
         reading, _, _ = READ_AS.partition("{")
         return tuple(each for each in outcome.remarks if not each.startswith(reading))
+
+    def _may_read_options(self, outcome: Outcome) -> bool:
+        """Return whether all pages may be read that options name: not each is a suggestion, too."""
+        options = outcome.response.options if isinstance(outcome.response, Clarification) else ()
+        named = [each for each in outcome.trace.passages if option_label(each) in options]
+        return self._may_read(named) and {*map(option_label, named)} >= {*options}
 
     def _may_read_query(self, trace: Trace) -> bool:
         """Return whether all pages may be read that the query may have words of.

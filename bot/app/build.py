@@ -14,13 +14,17 @@ from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
 from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadableInIndex
-from bot.app.components import Components, component_checker, gate_path
+from bot.app.component_status import component_checker
+from bot.app.components import Components, gate_path
 from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence_checker
+from bot.app.directory_names import mount_names
 from bot.app.documents import DocumentServices, build_document_services
 from bot.app.learning import LearningServices, build_learning, mount_learning_pages
 from bot.app.learning_jobs import digest_schedule, utc_now
+from bot.app.personal_data import build_personal_data, mount_personal_data
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
+from bot.chat.answer_keeping import AnswerKeeping
 from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
@@ -39,6 +43,7 @@ from bot.learning.question_words import QuestionWords
 from bot.learning.shadow_mode import DraftReview
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
+from bot.store.personal_data import PersonalData
 from bot.web import api
 from bot.web.auth.identity import DIRECTORY
 from bot.web.auth.security import continue_trace, mount_security
@@ -46,7 +51,6 @@ from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
-from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
@@ -61,6 +65,7 @@ def build_chat_context(
     documents: DocumentServices,
     check_parts: CheckComponents,
     directory: Directory,
+    keeping: AnswerKeeping,
 ) -> ChatContext:
     """Build the services that the chat adapters share; nothing is started."""
     readable = ReadableInIndex(components.index)
@@ -102,6 +107,8 @@ def build_chat_context(
             interactions=store.interactions,
             policies=store.policies,
         ),
+        names=components.names,
+        keeping=keeping,
     )
 
 
@@ -139,6 +146,9 @@ def _build_commands(
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
 """The function that returns the status of all components."""
 
+LEARNING: web.AppKey[LearningServices] = web.AppKey("learning")
+"""What learns from use, with its jobs."""
+
 _FILES_PER_UPLOAD = 10
 
 
@@ -153,6 +163,7 @@ class _Services:
     documents: DocumentServices
     context: ChatContext
     learning: LearningServices
+    personal: PersonalData
     channels: Sequence[Channel]
 
 
@@ -209,7 +220,11 @@ def build(
     _mount_chat(app, services)
     _mount_board(app, services, sources or {}, [] if ingestion is None else [ingestion])
     services.background.mount(app)
+    app[LEARNING] = services.learning
     services.learning.mount(app)
+    if components.names is not None:
+        is_open = services.background.supervisor.is_ready
+        mount_names(app, components.names, settings.tenant, store, ingestion, is_open=is_open)
     app.cleanup_ctx.append(services.documents.open)
     security.exempt_webhooks(app, metrics.time)
     return app
@@ -248,15 +263,7 @@ def _build_services(
         channels=channels,
         confluence=confluence_checker(ingestion, documents),
     )
-    context = build_chat_context(
-        settings,
-        components,
-        store,
-        background=background,
-        documents=documents,
-        check_parts=check_parts,
-        directory=directory,
-    )
+    personal = build_personal_data(settings, store, background.inbox, engine, documents)
     learning = build_learning(
         settings,
         components,
@@ -266,10 +273,21 @@ def _build_services(
         directory=directory,
         runs=documents.records.ledger,
         publisher=publisher,
-        is_open=lambda: background.supervisor.part().state == "ready",
+        is_open=background.supervisor.is_ready,
+        more=(personal.job(),),
+    )
+    context = build_chat_context(
+        settings,
+        components,
+        store,
+        background=background,
+        documents=documents,
+        check_parts=check_parts,
+        directory=directory,
+        keeping=AnswerKeeping(settings.tenant, learning.answers, directory),
     )
     return _Services(
-        settings, components, store, background, documents, context, learning, channels
+        settings, components, store, background, documents, context, learning, personal, channels
     )
 
 
@@ -322,7 +340,6 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )
-    AccountPage(settings.tenant, services.learning.words, store.digests).mount(app)
 
 
 def _mount_board(
@@ -359,6 +376,7 @@ def _mount_board(
         platforms=services.channels,
         further=further,
     )
+    mount_personal_data(app, settings, services.personal, services.learning, further)
 
 
 def _mount_casework(app: web.Application, services: _Services) -> None:

@@ -8,45 +8,46 @@ from __future__ import annotations
 
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Collection,
     Iterable,
     Mapping,
-    Sequence,
 )
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
+from bot.answering.answer_cache import SavedAnswers
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
 from bot.answering.gate import GATE_FILE, Gate, calibration_name, load_gate
-from bot.answering.limit_reports import limits_status
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.intent_classifier import IntentClassifier, load_classifier
 from bot.answering.routing.languages import LanguageDetector
 from bot.answering.routing.router import Router
 from bot.answering.standard_answers import StandardAnswers
-from bot.app.language_models import OpenModel, named_models, open_language_models
-from bot.domain import health
+from bot.app.answer_cache import build_answer_cache
+from bot.app.language_models import (
+    OpenModel,
+    PersonalDataMasking,
+    named_models,
+    open_language_models,
+    personal_data_masking,
+)
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
-from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.messages import NO_MODEL
 from bot.domain.model_settings import LanguageModel
-from bot.domain.ports import RechecksPermissions, TellsState
+from bot.domain.ports import RechecksPermissions
 from bot.domain.settings import Settings
-from bot.inbox.heartbeat import InboxSupervisor
-from bot.observability.tracing import tracing_part
-from bot.store.database import Store
 from prompts.files import load_prompt
 from rag.answer.extractive import ExtractiveComposer
 from rag.answer.grounded import GroundedComposer, approximate_tokens, utc_today
 from rag.embedding import word_test
-from rag.errors import ModelUnavailable, RagError
+from rag.errors import ModelUnavailable
 from rag.factory import open_embedder, open_installed_embedder, open_search_index
+from rag.personal_data.names import DirectoryNames
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 from rag.search_planning import SearchPlanner
@@ -63,7 +64,9 @@ _ANSWER, _ANSWER_ATTACHED, _ANSWER_TRANSLATED = ANSWERING = (
 class Components:
     """The open components of a process.
 
-    ``embedder_trouble`` is why there is no embedder; search is by keyword alone then. ``models``
+    ``embedder`` embeds questions, ``page_embedder`` pages, whose text is never masked;
+    ``embedder_trouble`` is why there is none; search is by keyword alone then. ``names`` are those
+    of the workspace's people, which are masked for models elsewhere, None if nothing is. ``models``
     are by name, ``pipeline`` is that of the default one, or of none. ``recheck``
     checks pages once more before they are shown, where that is configured. ``uncalibrated`` names
     the models, each with its prompt, whose answers the gate judges by its careful default.
@@ -78,6 +81,8 @@ class Components:
     gate: Gate
     recheck: RechecksPermissions | None = None
     uncalibrated: tuple[str, ...] = ()
+    page_embedder: Embedder | None = None
+    names: DirectoryNames | None = None
 
 
 @asynccontextmanager
@@ -92,6 +97,7 @@ async def open_components(
     watch: Callable[[ChatModel], ChatModel] | None = None,
     measured: str = "",
     gate: Path | None = None,
+    saved: SavedAnswers | None = None,
 ) -> AsyncIterator[Components]:
     """Open index, embedder and model, and build the desk from them.
 
@@ -102,29 +108,46 @@ async def open_components(
     ``fills``: this process writes pages itself, so a missing index is created in Azure too; a
     process that only answers lacks that right, and does not need it. ``today`` returns the day that
     the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
-    model is warned of, and that are marked as sources.
+    model is warned of, and that are marked as sources. ``saved`` are the answers of the record, for
+    ANSWER_CACHE; None composes every answer.
 
     Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
     cannot work.
     """
     async with AsyncExitStack() as closing:
-        embedder, trouble = await _open_embedder(settings, closing)
-        index = await _open_index(settings, embedder, closing, fills=fills)
+        page_embedder, trouble = await _open_embedder(settings, closing)
+        index = await _open_index(settings, page_embedder, closing, fills=fills)
+        masking = personal_data_masking(settings)
+        embedder = masking.for_questions(page_embedder)
         default, wanted = settings.default_model, settings.language_models
         if observe is not None:
             (default,) = named_models(settings, [measured] if measured else [])
             wanted = () if default is None else (default,)
-        models = open_language_models(wanted, closing, guarded=observe is None, watch=watch)
+        models = open_language_models(
+            wanted, closing, guarded=observe is None, masking=masking, watch=watch
+        )
         near = await _open_local_embedder(settings, embedder, closing)
         context = _PromptContext(today, superseded)
         detector = LanguageDetector(settings.wiki_language, word_test(near))
         pipelines = _ModelPipelines(
-            settings, index, embedder, near, load_classifier(), detector, context
+            settings, index, embedder, near, load_classifier(), detector, context, masking
         )
         profiles = {name: pipelines.build(each, observe) for name, each in models.items()}
         plain = pipelines.build(None, None if profiles else observe)
         configured = plain if default is None else profiles[default.name]
-        judge = load_gate(settings.confidence_threshold, gate or gate_path(settings))
+        gate = gate or gate_path(settings)
+        judge = load_gate(settings.confidence_threshold, gate)
+        cache = build_answer_cache(
+            settings,
+            saved,
+            index,
+            embedder=embedder,
+            gate=judge,
+            gate_file=gate,
+            recheck=recheck,
+            today=today,
+            superseded=superseded,
+        )
         yield Components(
             index=index,
             embedder=embedder,
@@ -140,10 +163,13 @@ async def open_components(
                 superseded=superseded,
                 falls_back=observe is None,
                 standard=StandardAnswers(index, near),
+                cache=cache,
             ),
             gate=judge,
             recheck=recheck,
             uncalibrated=_uncalibrated_models(judge, profiles.values()),
+            page_embedder=page_embedder,
+            names=masking.names,
         )
 
 
@@ -216,6 +242,7 @@ class _ModelPipelines:
     classifier: IntentClassifier | None
     detector: LanguageDetector
     context: _PromptContext
+    masking: PersonalDataMasking
 
     def build(
         self, opened: OpenModel | None, observe: Callable[[Composer], Composer] | None = None
@@ -227,6 +254,7 @@ class _ModelPipelines:
         composer = observe(composer) if observe else composer
         top_k = self.settings.model_top_k if model else self.settings.top_k
         profile = ModelProfile(
+            masker=self.masking.masker if self.settings.masks_embedded else None,
             route=Router(
                 self.near, self.classifier, model, mode=mode, detector=self.detector
             ).route,
@@ -241,21 +269,22 @@ class _ModelPipelines:
                 is_word=word_test(self.near) if self.settings.spelling else None,
             ),
         )
-        return profile if opened is None else _of_model(profile, opened.configured)
+        return profile if opened is None else self._of_model(profile, opened.configured)
+
+    def _of_model(self, profile: ModelProfile, configured: LanguageModel) -> ModelProfile:
+        masks = self.settings.masks_for(configured.base_url)
+        return replace(
+            profile,
+            model=configured.name,
+            calibrated_as=configured.calibrated_as,
+            seconds=configured.timeout_seconds,
+            masker=self.masking.masker if masks else profile.masker,
+        )
 
     def _planner_for(self, model: ChatModel | None) -> SearchPlanner | None:
         if model is None or self.settings.search != "planned":
             return None
         return SearchPlanner(model, load_prompt("search_plan"), self.context.today)
-
-
-def _of_model(profile: ModelProfile, configured: LanguageModel) -> ModelProfile:
-    return replace(
-        profile,
-        model=configured.name,
-        calibrated_as=configured.calibrated_as,
-        seconds=configured.timeout_seconds,
-    )
 
 
 def _composer_for(
@@ -308,63 +337,3 @@ def _handoff_wording(settings: Settings) -> HandoffWording:
         asks_people=_platforms_with_experts(settings),
         asks_named=_platforms_naming_experts(settings),
     )
-
-
-CheckComponent = Callable[[], Awaitable[ComponentStatus]]
-
-
-async def status(
-    settings: Settings, parts: Components, confluence: ComponentStatus | None = None
-) -> Sequence[ComponentStatus]:
-    """Return the status of every component; quick enough for every readiness probe.
-
-    ``confluence`` is the status of its sync; None: it is not configured.
-    """
-    name = parts.embedder.name if parts.embedder else None
-    known = await _index_status(settings, parts)
-    trouble = known.detail if known.state == "failed" else ""
-    return (
-        known,
-        health.embedder(settings, name, parts.embedder_trouble),
-        *health.models(settings),
-        health.calibration(settings, parts.uncalibrated),
-        health.slack(settings),
-        health.teams(settings),
-        confluence or health.confluence(None, datetime.now(UTC)),
-        health.azure_search(settings, trouble),
-        health.web_access(settings),
-    )
-
-
-def component_checker(
-    settings: Settings,
-    parts: Components,
-    store: Store,
-    supervisor: InboxSupervisor,
-    *,
-    channels: Sequence[object],
-    confluence: CheckComponent | None = None,
-) -> CheckComponents:
-    """Return a function that checks all components of a running server.
-
-    ``channels`` may report a status of their own. ``confluence`` returns the status of its sync;
-    None: it is not configured. A failed platform is not vital: no server is taken out of service
-    for it.
-    """
-    telling = [each for each in channels if isinstance(each, TellsState)]
-
-    async def check_parts() -> Sequence[ComponentStatus]:
-        limits = await limits_status(settings, store.counting, store.pauses.current)
-        told = {part.name: replace(part, vital=False) for part in (one.part() for one in telling)}
-        read = await confluence() if confluence is not None else None
-        parts_now = [told.get(part.name, part) for part in await status(settings, parts, read)]
-        return (*parts_now, limits, tracing_part(), supervisor.part())
-
-    return check_parts
-
-
-async def _index_status(settings: Settings, parts: Components) -> ComponentStatus:
-    try:
-        return health.knowledge(await parts.index.spaces(settings.tenant))
-    except RagError as error:
-        return ComponentStatus("knowledge", "failed", str(error))

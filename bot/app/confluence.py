@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bot.answering.admission import VouchedDirectory
@@ -18,6 +19,7 @@ from bot.domain.ports import Directory, RechecksPermissions
 from bot.domain.settings import Settings
 from bot.store.database import database_url, open_store
 from ingestion.assembly import cadence_of
+from ingestion.config import ENV_FILE
 from ingestion.config import Settings as IngestionSettings
 from ingestion.errors import IngestionError, LedgerUnavailable
 from ingestion.errors import SettingInvalid as IngestionSettingInvalid
@@ -158,10 +160,10 @@ def _is_late(ago: timedelta, cadence: Cadence) -> bool:
     return every is not None and ago > timedelta(seconds=2 * every) + _LONGEST_PASS
 
 
-async def confluence_checks() -> Sequence[ComponentStatus]:
-    """Check every operation on Confluence, for the doctor."""
+async def confluence_checks(env_file: Path = ENV_FILE) -> Sequence[ComponentStatus]:
+    """Check every operation on Confluence, as the environment and ``env_file`` configure it."""
     try:
-        settings = load_ingestion_settings()
+        settings = load_ingestion_settings(env_file)
     except SettingInvalid as error:
         return [ComponentStatus(_COMPONENT, "failed", str(error))]
     if not settings.confluence_configured:

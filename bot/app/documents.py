@@ -47,10 +47,12 @@ ALL_SETTINGS: tuple[type[BaseSettings], ...] = (Settings, ingestion_config.Setti
 """The settings classes; for a setting in both, the server's description is shown."""
 
 
-def load_ingestion_settings() -> ingestion_config.Settings:
+def load_ingestion_settings(
+    env_file: Path = ingestion_config.ENV_FILE,
+) -> ingestion_config.Settings:
     """Load ingestion's settings. Raises SettingInvalid: one line per wrong value, with the cure."""
     try:
-        return ingestion_config.load_settings()
+        return ingestion_config.load_settings(env_file)
     except IngestionSettingInvalid as error:
         raise SettingInvalid(str(error)) from error
 
@@ -133,7 +135,7 @@ async def reindex_sample(settings: Settings, parts: Components) -> Sequence[str]
 
     An invented company's rules must not answer real colleagues.
     """
-    if settings.embedding_model and parts.embedder is None:
+    if settings.embedding_model and parts.page_embedder is None:
         # Pages indexed without vectors would all have to be indexed again.
         return [f"The sample company is left as it is: {parts.embedder_trouble}"]
     indexed = set(await parts.index.spaces(settings.tenant))
@@ -151,7 +153,7 @@ async def _sync_sample(settings: Settings, parts: Components, folder: Folder) ->
     report = await sync_folder(
         folder,
         parts.index,
-        parts.embedder,
+        parts.page_embedder,
         tenant=settings.tenant,
         data_dir=settings.data_dir,
         progress=progress_on(sys.stderr),

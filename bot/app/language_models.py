@@ -11,11 +11,13 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.messages import NO_MODEL
 from bot.domain.model_settings import LanguageModel
 from bot.domain.settings import Settings
-from rag.ports import ChatMessage, ChatModel, Prompt
+from rag.personal_data.names import DirectoryNames
+from rag.ports import ChatMessage, ChatModel, Embedder, Prompt
 
 if TYPE_CHECKING:
     # The clients of model servers take a second to import; without a model nobody needs them.
     from rag.models.chat_model import ModelSettings
+    from rag.personal_data.masking import Masker
 
 
 PROBE = Prompt(
@@ -34,20 +36,66 @@ class OpenModel:
     chat: ChatModel
 
 
+@dataclass(frozen=True, slots=True)
+class PersonalDataMasking:
+    """Puts what masks personal data before the models and the embedder that may not get it.
+
+    ``masker`` is None where no setting asks for masking.
+    """
+
+    settings: Settings
+    masker: Masker | None
+
+    @property
+    def names(self) -> DirectoryNames | None:
+        """The names of people that are masked, None where nothing is."""
+        return None if self.masker is None else self.masker.names
+
+    def model(self, configured: LanguageModel, model: ChatModel) -> ChatModel:
+        """Return what calls a model with masked prompts, or the model itself."""
+        if self.masker is None or not self.settings.masks_for(configured.base_url):
+            return model
+        from rag.models.masking import MaskingModel
+
+        return MaskingModel(model, self.masker, reversible=self.settings.pii_masking_reversible)
+
+    def for_questions(self, embedder: Embedder | None) -> Embedder | None:
+        """Return what embeds questions without personal data, or the embedder itself."""
+        if embedder is None or self.masker is None or not self.settings.masks_embedded:
+            return embedder
+        from rag.models.masking import MaskingEmbedder
+
+        return MaskingEmbedder(embedder, self.masker)
+
+
+def personal_data_masking(settings: Settings) -> PersonalDataMasking:
+    """Return the masking that settings ask for; without any, no recogniser is imported."""
+    models = any(settings.masks_for(each.base_url) for each in settings.language_models)
+    if not models and not settings.masks_embedded:
+        return PersonalDataMasking(settings, None)
+    from rag.personal_data.masking import Masker
+
+    return PersonalDataMasking(settings, Masker(DirectoryNames()))
+
+
 def open_language_models(
     chosen: Sequence[LanguageModel],
     closing: AsyncExitStack,
     *,
     guarded: bool,
+    masking: PersonalDataMasking,
     watch: Callable[[ChatModel], ChatModel] | None = None,
 ) -> Mapping[str, OpenModel]:
     """Open models and return them by name; ``guarded`` by a circuit breaker each.
 
-    ``watch`` wraps each, for evaluation.
+    ``masking`` keeps personal data from those that may not get it. ``watch`` wraps each, for
+    evaluation.
 
     Nothing is sent yet. Raises ModelUnavailable, which names the setting to change.
     """
-    opened = {each.name: _open(each, closing, guarded=guarded) for each in chosen}
+    opened = {
+        each.name: masking.model(each, _open(each, closing, guarded=guarded)) for each in chosen
+    }
     return {
         each.name: OpenModel(each, watch(opened[each.name]) if watch else opened[each.name])
         for each in chosen

@@ -33,7 +33,7 @@ from bot.domain.settings import Settings
 from bot.learning import (
     answer_library,
     certificate_watch,
-    digest,
+    digest_job,
     insights,
     label_review,
     shadow_mode,
@@ -42,6 +42,7 @@ from bot.learning.answer_drafts import AnswerDrafts, DraftWriter
 from bot.learning.answer_library import AnswerLibrary
 from bot.learning.answer_review import AnswerReview
 from bot.learning.certificate_watch import CertificateWatch
+from bot.learning.corrected_pages import CorrectedPages
 from bot.learning.corrections import (
     ListsActiveRuns,
 )
@@ -62,9 +63,6 @@ from bot.web.board.insights import InsightsPage
 from bot.web.board.label_queue import LabelsPage
 from ingestion.library import Library
 from prompts.files import load_prompt
-
-QUESTIONS_FILE = "questions.jsonl"
-"""Name of the operator's labelled questions in the data directory."""
 
 _MINUTE = timedelta(minutes=1)
 _FEW_MINUTES = timedelta(minutes=5)
@@ -120,11 +118,13 @@ def build_learning(
     runs: ListsActiveRuns,
     publisher: Publishes | None,
     is_open: Callable[[], bool],
+    more: Sequence[Job] = (),
 ) -> LearningServices:
     """Build everything that learns; nothing is started.
 
     ``directory`` resolves what colleagues may read, ``runs`` lists index runs, ``publisher``
-    publishes answers in the wiki. ``is_open``: the record can be used.
+    publishes answers in the wiki. ``is_open``: the record can be used. ``more`` are jobs that run
+    beside those of learning.
     """
     readable = ReadableInIndex(components.index)
     words = QuestionWords(store.escalations, store.notes, readable)
@@ -135,7 +135,13 @@ def build_learning(
         settings.tenant, store.statistics, store.insights, components.index, settings.zone
     )
     writer = DigestWriter(
-        settings.tenant, store.digests, gaps, figures, directory, public_url=settings.public_url
+        settings.tenant,
+        store.digests,
+        gaps,
+        figures,
+        CorrectedPages(settings.tenant, store.corrections, components.index),
+        directory,
+        public_url=settings.public_url,
     )
     jobs = (
         build_gap_job(settings, components, store, channels).job(),
@@ -144,9 +150,10 @@ def build_learning(
         Job(answer_library.JOB, _MINUTE / 2, answers.run),
         *build_correction_jobs(settings, components, store, channels, directory, runs),
         Job(insights.JOB, _MINUTE, build_fact_collector(settings, store).run),
-        Job(digest.JOB, _FEW_MINUTES, build_digest_job(settings, store, writer, channels).run),
+        Job(digest_job.JOB, _FEW_MINUTES, build_digest_job(settings, store, writer, channels).run),
         Job(shadow_mode.JOB, _SOON, build_draft_sender(settings, store, channels, readable).run),
         *build_case_webhook_jobs(settings, store, readable),
+        *more,
     )
     return LearningServices(
         JobRunner(settings.tenant, jobs, store.jobs, owner=str(uuid.uuid4()), is_open=is_open),
@@ -240,7 +247,7 @@ def _label_review(
         words=words,
         readable=readable,
         audits=store.audits,
-        questions=settings.data_dir / QUESTIONS_FILE,
+        questions=settings.data_dir / label_review.QUESTIONS_FILE,
         now=utc_now,
     )
 
@@ -255,9 +262,10 @@ def mount_learning_pages(
     """Add the pages of the board that show what is learned."""
     GapPages(tenant=settings.tenant, views=learning.gaps, states=store.gaps).mount(app)
     AnswerPages(tenant=settings.tenant, review=learning.answers).mount(app)
-    CorrectionsPage(
-        tenant=settings.tenant, reports=store.corrections, index=components.index
-    ).mount(app)
+    corrected = CorrectedPages(settings.tenant, store.corrections, components.index)
+    CorrectionsPage(tenant=settings.tenant, reports=store.corrections, corrected=corrected).mount(
+        app
+    )
     DigestsPage(
         tenant=settings.tenant,
         record=store.digests,

@@ -19,7 +19,8 @@ from bot.learning import case_webhook
 from bot.learning.case_webhook import CaseWebhook
 from bot.learning.certificate_watch import CertificateWatch
 from bot.learning.corrections import CorrectionDelivery, CorrectionLimits, ListsActiveRuns
-from bot.learning.digest import EMAIL, DigestJob, DigestWriter, Schedule, SendsDigests
+from bot.learning.digest import EMAIL, DigestWriter, Schedule, SendsDigests
+from bot.learning.digest_job import DigestJob
 from bot.learning.digest_mail import DigestMail
 from bot.learning.gap_checks import GapChecks, ModelAllowance
 from bot.learning.gap_jobs import GapJob
@@ -69,6 +70,7 @@ def build_certificate_watch(
         gate=components.gate,
         labels=store.labels,
         interactions=store.interactions,
+        questions=store.statistics,
         suspensions=store.suspensions,
         marks=store.jobs,
         audits=store.audits,

@@ -48,7 +48,7 @@ class InboxOptions:
     alone: bool
     prepare: Callable[[], Awaitable[None]]
     clean: Callable[[], Awaitable[None]]
-    log_questions: bool = True
+    log_questions: bool = False
     public_url: str | None = None
     observers: Sequence[ObserveOutcome] = ()
     hold_back: Callable[[Message], None] | None = None

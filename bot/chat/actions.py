@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from bot.answering.asker_identity import ReaderLookup
 from bot.answering.explanations.explainer import Explainer, Explanation
+from bot.answering.visibility import Visibility
 from bot.domain.cases import Actor, expert_of
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.handoff import (
@@ -136,10 +137,14 @@ class ActionTargets:
 
     async def expert(self, presser: ActingUser) -> Actor:
         """Return a colleague as an actor on cases, the same person as on every other platform."""
+        return expert_of(self.platform, await self.colleague_of(presser))
+
+    async def colleague_of(self, presser: ActingUser) -> Person:
+        """Return the user if they are a colleague. Raises ActionRejected."""
         colleague = await self.colleague(presser.reference)
         if colleague is None:
             raise ActionRejected(COLLEAGUES_ONLY)
-        return expert_of(self.platform, colleague)
+        return colleague
 
     async def asker(self, interaction_id: InteractionId, presser: ActingUser) -> Actor:
         """Return the user as an actor on the case of their own question of this channel."""
@@ -172,12 +177,21 @@ class ButtonQuestions:
     """Submit the questions that buttons stand for to the inbox, each once, whoever presses.
 
     The caller checks whether the user may press. ``reply_to`` is where the platform replies to the
-    presser (``Message``). Raises ActionRejected, StoreUnavailable, InboxFull, InboxUnavailable.
+    presser (``Message``). ``visibility`` is what all readers of the thread may see now: titles of
+    pages that were closed since are in options, and no question is made of them. Raises
+    ActionRejected, StoreUnavailable, DeliveryFailed, InboxFull, InboxUnavailable.
     """
 
-    def __init__(self, *, interactions: Interactions, inbox: Inbox) -> None:
+    def __init__(
+        self,
+        *,
+        interactions: Interactions,
+        inbox: Inbox,
+        visibility: Callable[[Interaction], Awaitable[Visibility]],
+    ) -> None:
         self._interactions = interactions
         self._inbox = inbox
+        self._visibility = visibility
 
     async def ask_person(self, asked: Interaction, presser: Person, *, reply_to: str) -> None:
         """Ask for a person about a question, unless somebody already did."""
@@ -195,6 +209,8 @@ class ButtonQuestions:
     ) -> str:
         """Submit the option of an index (from 0), unless one was chosen; return its text."""
         text = _option(asked, number)
+        if not (await self._visibility(asked)).tells(asked):
+            raise ActionRejected(_NO_OPTION)
         option = f"{asked.message.id}:option"
         chosen = message_below(asked.message, option, presser, text=text, reply_to=reply_to)
         await self._accept(chosen, _CHOSEN_ALREADY)
@@ -205,7 +221,10 @@ class ButtonQuestions:
         last = await self._interactions.history(wish.thread, wish, 1)
         is_last = [each.id for each in last] == [interaction.id]
         own = interaction.message.author.id == wish.author.id
-        return person_request("" if own and is_last else interaction.message.text)
+        if own and is_last:
+            return person_request("")
+        seen = await self._visibility(interaction)
+        return person_request(seen.asked(interaction) or "")
 
     async def _accept(self, message: Message, already: str) -> None:
         before = await self._interactions.get(message.interaction_id)
@@ -254,6 +273,11 @@ class ExplainAction:
         """Return the explanation of an answer. Raises InteractionUnknown, StoreUnavailable."""
         reader = await self.readers.of_thread(interaction.message)
         return await self.explainer.explain(self.tenant, interaction.id, reader, asker_id=person_id)
+
+    async def visibility(self, interaction: Interaction) -> Visibility:
+        """Return what all readers of the thread may see now. Raises DeliveryFailed."""
+        reader = await self.readers.of_thread(interaction.message)
+        return await self.explainer.visibility(self.tenant, interaction, reader)
 
     async def newest(self, platform: Platform, channel: str, person_id: str) -> Interaction:
         """Return a person's newest question in a channel; raises as ``explain``."""

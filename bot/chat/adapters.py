@@ -15,6 +15,7 @@ from aiohttp import web
 
 from bot.answering.explanations.explainer import Explainer
 from bot.answering.private_answers import PrivateAnswers
+from bot.chat.answer_keeping import AnswerKeeping
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.documents import Documents, Reindex
 from bot.chat.messages import ListeningPolicy
@@ -25,6 +26,7 @@ from bot.domain.ports import Audits, Channel, Directory, Inbox, Interactions, No
 from bot.domain.settings import Settings
 from bot.escalations.casework import Casework
 from bot.learning.shadow_mode import DraftReview
+from rag.personal_data.names import DirectoryNames
 
 
 class NullNotes:
@@ -76,6 +78,9 @@ class ChatContext:
         commands: Executes commands.
         check_parts: Returns the status of every component.
         drafts: Takes reviewers' verdicts on drafts.
+        keeping: Keeps experts' answers of cases for others.
+        names: Learns the names of people whom the platform tells of, which are masked for models
+            elsewhere; None where nothing is masked, so that nobody has to be listed for it.
     """
 
     tenant: str
@@ -94,6 +99,8 @@ class ChatContext:
     commands: CommandExecutor
     check_parts: CheckComponents
     drafts: DraftReview
+    keeping: AnswerKeeping
+    names: DirectoryNames | None = None
 
 
 PLATFORM_PREFIX = "/platforms/"

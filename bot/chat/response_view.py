@@ -245,3 +245,11 @@ def _footer(reply: Reply, *, private: bool) -> str:
     how = "Reply" if private else "Mention me with"
     why = "Something is missing?" if reply.missing else "Not what you need?"
     return f"{why} {how} \u201chuman\u201d and I will ask a person."
+
+
+def reader_label(principal: str) -> str:
+    """Return a principal for people: "Everyone", a group's name, or one person's id."""
+    kind, _, name = principal.partition(":")
+    return {"everyone": "Everyone", "group": f"Group {name}", "user": f"Person {name}"}.get(
+        kind, principal
+    )

@@ -8,9 +8,11 @@ from typing import Protocol
 
 from bot.domain.interactions import Source
 from bot.domain.markdown import clip
-from rag.types import ANSWER_SOURCE
+from bot.domain.messages import FoundPassage
+from rag.types import ANSWER_SOURCE, Chunk
 
 _MINUTE = 60
+_HOUR = 60
 _HOURS_FROM = 120
 """From this number of minutes on, a duration is given in hours."""
 
@@ -28,6 +30,16 @@ def rough_duration(seconds: float) -> str:
     if minutes < _HOURS_FROM:
         return f"about {minutes} min"
     return f"about {minutes / _MINUTE:.1f} h"
+
+
+def ago_text(at: datetime, now: datetime) -> str:
+    """Return how long ago something of the same day was, rounded down, such as "2 hours ago"."""
+    minutes = int((now - at).total_seconds()) // _MINUTE
+    if minutes < 1:
+        return "less than a minute ago"
+    if minutes < _HOUR:
+        return f"{counted(minutes, 'minute')} ago"
+    return f"{counted(minutes // _HOUR, 'hour')} ago"
 
 
 def join_names(names: Sequence[str], most: int) -> str:
@@ -113,3 +125,10 @@ def _ago(days: int) -> str:
         return "yesterday" if days == 1 else "today"
     length, name = next(unit for unit in _UNITS if days >= _FROM[unit[1]])
     return f"{days // length} {name}s ago"
+
+
+def option_label(passage: Chunk | FoundPassage) -> str:
+    """Return a passage's label as an option: "Title: Section", or the title alone."""
+    if passage.section and passage.section != passage.title:
+        return f"{passage.title}: {passage.section}"
+    return passage.title

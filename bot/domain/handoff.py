@@ -51,8 +51,9 @@ class HandoffClosing:
     """The end of a hand-over's text in another language, below why there is no answer.
 
     ``offer`` asks in private whether to ask a person, and ``seen`` says what they would see.
-    ``passed_on`` tells a channel; it is true of experts and of the help desk's list. ``help_desk``
-    is for where nobody can be asked. No text asks for a typed reply, as there is a button.
+    ``passed_on`` tells a channel, or whoever accepted the offer; it is true of experts and of the
+    help desk's list. ``help_desk`` is for where nobody can be asked. No text asks for a typed
+    reply, as there is a button.
     """
 
     offer: str
@@ -65,7 +66,8 @@ class HandoffClosing:
 class HandoffWording:
     """Texts of a hand-over, by reason and platform.
 
-    ``closing`` is what follows ``not_found`` and ``uncertain`` in another language than English.
+    ``closing`` is what follows ``not_found`` and ``uncertain`` in another language than English,
+    and what somebody is told who accepts its offer.
     ``wiki_language`` is the tag of the language that can be searched in.
     ``asks_people`` are the platforms with a channel that shows the question to experts at once;
     ``asks_named`` those that do so only if the channel's policy names such a channel. Elsewhere the
@@ -94,10 +96,13 @@ class HandoffWording:
         The text states what experts will see: the question, and the earlier ones if it ``leaned``
         on them. ``people`` is the experts' channel that the channel's policy names.
         """
-        closing = self.closing if reason in {"nothing_found", "low_confidence"} else None
+        worded = {"nothing_found", "low_confidence", "asked_for_human"}
+        closing = self.closing if reason in worded else None
         if platform == "cli":
             why = self.statement(reason) or "Nobody can be asked from here."
             return f"{why} {closing.help_desk if closing else _ASK_HELP_DESK}"
+        if reason == "asked_for_human" and closing:
+            return closing.passed_on
         if reason == "asked_for_human":
             shown = f"your question{_WITH_ANSWER if leaned else ''}{_ALONE if private else ''}"
             return f"Of course. {self._handed_over(platform, people, shown)}"

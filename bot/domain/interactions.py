@@ -152,6 +152,20 @@ Response = Reply | Clarification | Escalation
 
 
 @dataclass(frozen=True, slots=True)
+class CacheUse:
+    """What the answer cache did for an answer (bot.answering.answer_cache).
+
+    ``key`` is a digest of all that the answer depends on. "hit": it was composed at ``answered_at``
+    for an earlier question. "saved": composed then for this one, and saved for later ones. "miss":
+    composed for this one alone.
+    """
+
+    key: str
+    result: Literal["hit", "saved", "miss"]
+    answered_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """Everything retrieved and decided for an outcome, stored with the interaction.
 
@@ -160,7 +174,9 @@ class Trace:
     recorded. ``searches`` are those that a model made after the first one. ``heard`` are the
     passages behind the earlier turns that a model or the query
     rewriting saw, without signals; None if not recorded. ``vector`` is that of the question that
-    was searched for, None if no vectors were searched.
+    was searched for, None if no vectors were searched. ``masked_question`` is the question as
+    models on other machines get it, None if nothing in it is masked; ``masked`` are its
+    placeholders. ``cache`` is None where the answer cache was not asked.
     """
 
     route: Route
@@ -173,10 +189,12 @@ class Trace:
     filters: tuple[FilterVerdict, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     masked_question: str | None = None
+    masked: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     heard: tuple[FoundPassage, ...] | None = None
     searches: tuple[PlannedSearch, ...] = ()
     vector: QuestionVector | None = None
+    cache: CacheUse | None = None
 
 
 WITHOUT_TEXT = frozenset(

@@ -16,7 +16,7 @@ from pydantic_settings import NoDecode
 
 from bot.domain.errors import SettingInvalid
 from bot.domain.messages import NO_MODEL
-from bot.domain.urls import origin_of
+from bot.domain.urls import is_local_host, origin_of
 from rag.config import SearchSettings
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high"]
@@ -113,7 +113,10 @@ class LanguageModelSettings(SearchSettings):
     """The settings of all language models."""
 
     # The model
-    openai_model: str | None = Field(None, description="Model or deployment name.")
+    openai_model: str | None = Field(
+        None,
+        description="Name of the language model, or of the deployment on Azure; none: no model.",
+    )
     openai_channel_models: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="More models or deployments there, by comma, that single channels may be "
@@ -149,6 +152,23 @@ class LanguageModelSettings(SearchSettings):
         "above, or `none`.",
     )
 
+    # Personal data: docs/personal-data.md
+    pii_masking: Literal["remote", "always", "off"] = Field(
+        "remote",
+        description="Whether personal data is masked for models: those on other machines "
+        "(`remote`), all on servers (`always`), or none (`off`).",
+    )
+    pii_masking_reversible: bool = Field(
+        default=True,
+        description="Put masked values back in the answer to their very question; `false`: their "
+        "kind stays, such as [email].",
+    )
+    pii_trusted_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Hosts of model servers, by comma, that count as this machine for "
+        "PII_MASKING=remote.",
+    )
+
     @property
     def default_model(self) -> LanguageModel | None:
         """The model of channels that name none."""
@@ -171,6 +191,25 @@ class LanguageModelSettings(SearchSettings):
     def model_configured(self) -> bool:
         """Whether there is any model: the default one, or one that a channel may name."""
         return bool(self.language_models)
+
+    def masks_for(self, base_url: str | None) -> bool:
+        """Return whether personal data is masked for a model server; None is OpenAI itself."""
+        if self.pii_masking != "remote":
+            return self.pii_masking == "always"
+        given = base_url or _OPENAI_URL
+        try:
+            host = urlsplit(given).hostname or ""
+        except ValueError:
+            # Opening the model rejects such an address, and names its variable.
+            return True
+        trusted = {each.casefold() for each in self.pii_trusted_hosts}
+        return not is_local_host(given) and host.casefold() not in trusted
+
+    @property
+    def masks_embedded(self) -> bool:
+        """Whether questions are masked for the embedder; the installed one is in this process."""
+        address = self.embedding_base_url or self.openai_base_url
+        return self.embedding_model is not None and self.masks_for(address)
 
     def _same_server(self, name: str) -> LanguageModel:
         return LanguageModel(

@@ -50,8 +50,11 @@ class Inbox(Protocol):
         """Replace the text of an unanswered message; also its files, if the new one has any."""
         ...
 
-    async def cancel(self, interaction_id: InteractionId) -> None:
-        """Stop processing a message; delete its stored text, and remove its reply."""
+    async def cancel(self, interaction_id: InteractionId, *, keep_acts: bool = False) -> None:
+        """Stop processing a message; delete its stored text, and remove its reply.
+
+        ``keep_acts``: what experts did about its case is kept, without words.
+        """
         ...
 
     async def outcome(self, interaction_id: InteractionId) -> Outcome:

@@ -60,7 +60,8 @@ class Settings(LearningSettings):
         "info", description="Least severe log line that is written."
     )
     log_questions: bool = Field(
-        default=True, alias="LOG_QUESTIONS", description="Write the question's text to the log."
+        default=False,
+        description="Write the question's text to the log, which nobody is forgotten from.",
     )
 
     concurrency: int = Field(
@@ -106,6 +107,13 @@ class Settings(LearningSettings):
     )
     spelling: bool = Field(
         default=True, alias="RAG_SPELLING", description="Correct mistyped words of a question."
+    )
+    answer_cache: bool = Field(
+        default=False,
+        description="Give the day's answer again to who asks the same and may read the same.",
+    )
+    answer_cache_hours: int = Field(
+        24, ge=1, le=24, description="Hours that an answer is given again."
     )
     confidence_threshold: float | None = Field(
         None,
@@ -164,12 +172,15 @@ class Settings(LearningSettings):
     )
 
     # Slack
-    slack_bot_token: SecretStr | None = Field(None, description="xoxb-…")
+    slack_bot_token: SecretStr | None = Field(
+        None, description="Slack's bot token (xoxb-…), from OAuth & Permissions."
+    )
     slack_signing_secret: SecretStr | None = Field(
         None, description="From Basic Information; for events over HTTP."
     )
     slack_app_token: SecretStr | None = Field(
-        None, description="xapp-…, for Socket Mode: events need no address then, and no secret."
+        None,
+        description="Slack's app-level token (xapp-…), for Socket Mode, without a public address.",
     )
     slack_api_url: str = Field(
         "https://slack.com/api/", pattern=r"^https?://[^\s/]+", description="For tests and proxies."
@@ -206,12 +217,18 @@ class Settings(LearningSettings):
     )
 
     # Teams
-    microsoft_app_id: str | None = Field(None, description="The bot registration's id.")
-    microsoft_app_password: SecretStr | None = Field(None, description="Its client secret.")
+    microsoft_app_id: str | None = Field(
+        None, description="Id of the Azure Bot registration, for Teams."
+    )
+    microsoft_app_password: SecretStr | None = Field(
+        None, description="Client secret of the Azure Bot registration."
+    )
     microsoft_app_type: Literal["SingleTenant", "UserAssignedMSI", "MultiTenant"] = Field(
         "SingleTenant", description="How the bot is registered."
     )
-    microsoft_app_tenant_id: str | None = Field(None, description="The Entra tenant served.")
+    microsoft_app_tenant_id: str | None = Field(
+        None, description="The Entra tenant that is served."
+    )
     teams_dev_mode: bool = Field(
         default=False,
         alias="TEAMS_DEV_MODE",
@@ -307,6 +324,12 @@ class Settings(LearningSettings):
     oidc_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Domains of verified e-mail addresses, by comma, that get in; none: all."
     )
+    oidc_recheck_minutes: int = Field(
+        15,
+        ge=1,
+        le=15,
+        description="After how long at most the issuer is asked again for a session's groups.",
+    )
 
     # More platforms
     adapters: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -320,6 +343,7 @@ class Settings(LearningSettings):
         "index_spaces",
         "openai_channel_models",
         "rest_models",
+        "pii_trusted_hosts",
         "oidc_admin_groups",
         "oidc_expert_groups",
         "oidc_allowed_domains",

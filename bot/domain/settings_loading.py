@@ -1,12 +1,9 @@
-"""Load the settings, explain wrong values, and describe every setting by its variable.
-
-The descriptions make docs/settings.md and .env.example, and the board's settings page.
-"""
+"""Load the settings, explain wrong values, and tell where each value came from."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -212,67 +209,9 @@ def _field(location: str) -> FieldInfo | None:
     return None
 
 
-_HEAD = """# Settings
-
-By environment variable or in a file named `.env` beside the Makefile; the environment wins. An empty value counts as unset.
-A wrong value stops the start with one line: variable, value, cure. Made by `python -m bot settings`.
-
-| variable | meaning | default |
-|---|---|---|
-"""
-
-SettingsClasses = Sequence[type[BaseSettings]]
-"""The settings of all processes; the first description of a shared setting counts."""
-
-
-def settings_page(classes: SettingsClasses) -> str:
-    """Return docs/settings.md."""
-    return _HEAD + "".join(_row(name, field) for name, field in fields_of(classes).items())
-
-
-def env_example(classes: SettingsClasses) -> str:
-    """Return .env.example: every variable, commented out."""
-    lines = ["# Copy to .env and fill in what you need; docs/settings.md explains each.\n"]
-    for name, field in fields_of(classes).items():
-        lines.append(f"\n# {field.description}\n# {name}={_default(field)}\n")
-    return "".join(lines)
-
-
-def fields_of(classes: SettingsClasses) -> Mapping[str, FieldInfo]:
-    """Return every setting once by its environment variable, in order."""
-    fields: dict[str, FieldInfo] = {}
-    for settings in classes:
-        for name, field in settings.model_fields.items():
-            for variable_name, each in _variables(name, field):
-                fields.setdefault(variable_name, each)
-    return fields
-
-
-def _variables(name: str, field: FieldInfo) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield a field by its variable; for the named models each of a model's variables."""
-    if name != "models":
-        yield variable(name, field), field
-        return
-    for own, each in NamedModel.model_fields.items():
-        yield NESTED.join(("MODELS", "NAME", own.upper())), each
-
-
 def variable(name: str, field: FieldInfo) -> str:
     """Return the environment variable of a field."""
     return (field.alias or name).upper()
-
-
-def _row(name: str, field: FieldInfo) -> str:
-    meaning = (field.description or "").replace("|", "\\|")
-    default = _default(field)
-    return f"| `{name}` | {meaning} | {f'`{default}`' if default else ''} |\n"
-
-
-def _default(field: FieldInfo) -> str:
-    value = None if field.is_required() else field.get_default()
-    if value is None or isinstance(value, tuple):
-        return ",".join(value or ())
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 SettingOrigin = Literal["environment", ".env", "default", "command"]

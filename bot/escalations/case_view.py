@@ -160,6 +160,7 @@ def keep_link(view: CaseView, public_url: str | None) -> str:
 
 KEEP_QUESTION = "Should the next one who asks get this?"
 KEEP_LABEL = "Keep as answer"
+KEEP_ON_BOARD = "Keep it on the board"
 
 _REPLY = CaseButton("reply", "Reply")
 _RESOLVE = CaseButton("resolve", "Resolve")

@@ -119,9 +119,12 @@ class DurableInbox:
         """Replace a question's text; work in progress is done once more."""
         await self._worklist.amend(replace(message, text=without_surrogates(message.text)))
 
-    async def cancel(self, interaction_id: InteractionId) -> None:
-        """Delete the texts, stop the work and withdraw the reply. Raises InteractionUnknown."""
-        interaction = await self._worklist.cancel(interaction_id)
+    async def cancel(self, interaction_id: InteractionId, *, keep_acts: bool = False) -> None:
+        """Delete the texts, stop the work and withdraw the reply. Raises InteractionUnknown.
+
+        ``keep_acts``: what experts did about its case is kept, without words.
+        """
+        interaction = await self._worklist.cancel(interaction_id, keep_acts=keep_acts)
         self._in_flight.unsettle(interaction_id)
         self._work.interrupt(interaction_id)
         if interaction.status == "cancelling":

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from dbos import DBOS, DBOSConfig, SetWorkflowID, WorkflowSerializationFormat
+from dbos import DBOS, DBOSClient, DBOSConfig, SetWorkflowID, WorkflowSerializationFormat
 from sqlalchemy import Engine as SqlEngine
 from sqlalchemy import create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -32,6 +32,7 @@ from bot.inbox.ports import RunWork
 log = structlog.get_logger(__name__)
 
 _NAME = "frontdesk"
+_SCHEMA = f"{_NAME}_engine"
 _VERSION = "1"
 """The workflow's version. Fixed, so that a rolling upgrade resumes the older version's work; raised
 only when a newer workflow can't continue where an older one stopped."""
@@ -41,7 +42,12 @@ _ENDED_KEPT_FOR = timedelta(days=2)
 _DELETED_PER_QUERY = 500
 _RERUN_ID_SECONDS = 10
 _BEGIN_SECONDS = 10.0
-_PRAGMAS = ("busy_timeout = 30000", "foreign_keys = ON", "journal_mode = WAL")
+_PRAGMAS = (
+    "busy_timeout = 30000",
+    "foreign_keys = ON",
+    "journal_mode = WAL",
+    "secure_delete = ON",
+)
 _DAMAGE_MESSAGES = ("not a database", "malformed", "encrypted")
 
 
@@ -125,6 +131,10 @@ class DbosEngine:
         ):
             await DBOS.delete_workflows_async([workflow.workflow_id for workflow in ended])
 
+    async def forget_work(self, ids: Sequence[InteractionId]) -> None:
+        """Delete the workflows of interactions that have ended."""
+        await _delete_ended(DBOS, ids)
+
     async def stop(self) -> None:
         """Stop without ending work in progress: it is resumed at the next start."""
         self._workflow = None
@@ -152,7 +162,7 @@ class DbosEngine:
         config: DBOSConfig = {
             "name": _NAME,
             "system_database_url": self._url,
-            "dbos_system_schema": f"{_NAME}_engine",
+            "dbos_system_schema": _SCHEMA,
             "executor_id": self.executor,
             "application_version": _VERSION,
             "use_listen_notify": False,
@@ -203,6 +213,45 @@ class DbosEngine:
                 each.rename(kept.with_name(each.name.replace(damaged.name, kept.name)))
         log.error("engine.begun_anew", damaged=kept.name, cure="Delete it when it isn't needed.")
         return True
+
+
+async def forget_work_at(url: str, ids: Sequence[InteractionId]) -> None:
+    """Delete ended workflows of interactions from the state at a URL, without an engine.
+
+    Does nothing where no engine has ever run.
+    """
+    address = make_url(url)
+    alone = address.get_backend_name() == "sqlite"
+    if alone and not await asyncio.to_thread(Path(address.database or "").exists):
+        return
+    engine = _open_sqlite(url) if alone else None
+    client = DBOSClient(
+        system_database_url=url,
+        system_database_engine=engine,
+        dbos_system_schema=_SCHEMA,
+        retry_connection_errors=False,
+    )
+    try:
+        await _delete_ended(client, ids)
+    except DatabaseError:
+        log.warning("engine.work_not_forgotten", interactions=len(ids))
+    finally:
+        client.destroy()
+        if engine is not None:
+            engine.dispose()
+
+
+async def _delete_ended(api: DBOSClient | type[DBOS], ids: Sequence[InteractionId]) -> None:
+    for begin in range(0, len(ids), _DELETED_PER_QUERY):
+        # Work on an interaction has its id, or begins with it.
+        ended = await api.list_workflows_async(
+            workflow_id_prefix=list(map(str, ids[begin : begin + _DELETED_PER_QUERY])),
+            status=sorted(_ENDED_STATUSES),
+            load_input=False,
+            load_output=False,
+        )
+        if ended:
+            await api.delete_workflows_async([workflow.workflow_id for workflow in ended])
 
 
 def engine_url(settings: Settings) -> str:

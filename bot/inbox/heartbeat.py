@@ -98,6 +98,10 @@ class InboxSupervisor:
         self._trouble = LastingTrouble("inbox", "not started yet")
         self._tasks: list[asyncio.Task[None]] = []
 
+    def is_ready(self) -> bool:
+        """Return whether the record may be read and written."""
+        return not self._trouble.text
+
     def part(self) -> ComponentStatus:
         """Return the inbox's status, for the start-up list and /ready."""
         if self._trouble.text:

@@ -97,10 +97,13 @@ class Worklist(Protocol):
         """
         ...
 
-    async def cancel(self, interaction_id: InteractionId) -> Interaction:
+    async def cancel(
+        self, interaction_id: InteractionId, *, keep_acts: bool = False
+    ) -> Interaction:
         """Delete the texts and end every claim; posted messages are still to be withdrawn.
 
-        Raises InteractionUnknown.
+        ``keep_acts``: what experts did about its case is kept, without words. Raises
+        InteractionUnknown.
         """
         ...
 
@@ -155,6 +158,10 @@ class DurableEngine(Protocol):
 
     async def forget(self) -> None:
         """Delete the records of work that ended long ago."""
+        ...
+
+    async def forget_work(self, ids: Sequence[InteractionId]) -> None:
+        """Delete the records of ended work on these interactions."""
         ...
 
     async def stop(self) -> None:

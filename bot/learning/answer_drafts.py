@@ -41,7 +41,8 @@ from rag.answer.guardrails import must_be_quoted
 from rag.answer.source_lines import number_lines
 from rag.answer.verbatim_facts import unsupported_facts
 from rag.errors import RagError
-from rag.ports import ChatModel, SearchIndex, to_prompt
+from rag.ports import ChatModel, SearchIndex
+from rag.prompt_rendering import to_prompt
 from rag.text.plain_text import addresses, plain_text, visible
 from rag.types import EVERYONE, Chunk, Claim, Readers
 

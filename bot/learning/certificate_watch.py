@@ -23,6 +23,8 @@ from bot.answering.gate import Gate
 from bot.domain.errors import DeliveryFailed
 from bot.domain.outcomes import as_given, confidence_level
 from bot.domain.ports import Audits, Interactions, TellsPeople
+from bot.domain.record_reports import NEEDED_THE_WIKI, Span, Tally
+from bot.learning.insights import CountsQuestions
 from bot.learning.jobs import JobMarks, week_begin
 from bot.learning.labels import UNBIASED, Label, Labels
 
@@ -82,6 +84,20 @@ class Evidence:
         return 1.0 - upper_bound(self.labels - self.wrong, self.labels, CONFIDENCE)
 
 
+@dataclass(frozen=True, slots=True)
+class WeekOfUse:
+    """A week to hold against certificates: its questions, and what labels say by calibration."""
+
+    questions: Tally
+    evidence: Mapping[str, Evidence]
+
+    @property
+    def answered(self) -> float | None:
+        """The share answered of the questions that needed the wiki; None without any."""
+        needed = sum(map(self.questions.of, NEEDED_THE_WIKI))
+        return self.questions.of("answered") / needed if needed else None
+
+
 class CertificateWatch:
     """Suspends certificates that use does not bear out, and tells the gate which ones are.
 
@@ -99,6 +115,7 @@ class CertificateWatch:
         gate: Gate,
         labels: Labels,
         interactions: Interactions,
+        questions: CountsQuestions,
         suspensions: Suspensions,
         marks: JobMarks,
         audits: Audits,
@@ -109,6 +126,7 @@ class CertificateWatch:
         self._gate = gate
         self._labels = labels
         self._interactions = interactions
+        self._questions = questions
         self._suspensions = suspensions
         self._marks = marks
         self._audits = audits
@@ -147,21 +165,27 @@ class CertificateWatch:
         held = await self.current()
         for name, evidence in (await self.evidence(ends - _WEEK, ends)).items():
             certificate = self._gate.certificate(name)
-            if certificate is None or name in held:
+            if certificate is None or name in held or evidence.labels < LEAST_LABELS:
                 continue
             if evidence.error_at_least > certificate.target_error:
                 await self._suspend(name, evidence, certificate.target_error)
 
     async def evidence(self, since: datetime, until: datetime) -> Mapping[str, Evidence]:
-        """Return what the labels accepted in a time say, by calibration, where they are enough."""
+        """Return what the labels accepted in a time say, by calibration."""
         by_calibration: dict[str, list[Label]] = defaultdict(list)
         for label in await self._labels.accepted(self._tenant, since, until):
             asked = await self._interactions.get(label.key.interaction_id)
             outcome = None if asked is None else asked.outcome
             if outcome is not None and confidence_level(as_given(outcome)) in {"sure", "partial"}:
                 by_calibration[outcome.trace.calibration].append(label)
-        found = {name: _evidence(labels) for name, labels in by_calibration.items()}
-        return {name: each for name, each in found.items() if each.labels >= LEAST_LABELS}
+        return {name: _evidence(labels) for name, labels in by_calibration.items()}
+
+    async def last_week(self) -> WeekOfUse:
+        """Return the last whole week. Raises StoreUnavailable."""
+        ends = week_begin(self._now())
+        since = ends - _WEEK
+        figures = await self._questions.figures(self._tenant, Span(since, ends))
+        return WeekOfUse(figures.total, await self.evidence(since, ends))
 
     async def _suspend(self, name: str, evidence: Evidence, promised: float) -> None:
         reason = (

@@ -82,8 +82,10 @@ class CorrectedPage:
 class CorrectionReports(Protocol):
     """What the board shows of corrections, and what admins decide. Raises StoreUnavailable."""
 
-    async def pages(self, tenant: str, limit: int, offset: int) -> Sequence[CorrectedPage]:
-        """Return the pages with corrections, the newest first."""
+    async def pages(
+        self, tenant: str, limit: int, offset: int, since: datetime | None = None
+    ) -> Sequence[CorrectedPage]:
+        """Return the pages with corrections that were found since a time, the newest first."""
         ...
 
     async def held(self, tenant: str) -> Mapping[str, int]:

@@ -1,41 +1,32 @@
-"""The weekly digest: what it says to whom, when it is due, and the job that sends it once.
+"""The weekly digest: what it says to whom, and when it is due.
 
 A channel reads what all its members may read; a person what they may read. Words of questions are
-shown by the one rule (bot.learning.question_words). Sending is recorded before and after: what was
-begun and not ended is looked up where the platform can be searched, else sent again.
+shown by the one rule (bot.learning.question_words). bot.learning.digest_job sends it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Protocol, runtime_checkable
 
-import structlog
-
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS, Reader
-from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.formatting import counted
 from bot.domain.messages import Person, Platform
 from bot.domain.ports import Directory
 from bot.domain.record_reports import EVERYTHING, Scope, Span
+from bot.learning.corrected_pages import ShownCorrections
 from bot.learning.gap_views import NearPage, ShownGap
 from bot.learning.gaps import GapQuery
 from bot.learning.insights import CitedPage
 from bot.learning.question_words import Viewer, person_key
 from rag.types import EVERYONE, Principal
 
-JOB = "digest"
-TRIED_FOR = timedelta(days=1)
-"""So long after it was due a digest is sent, and tried again after a failure."""
-
 EMAIL = "email"
 MOST_GAPS, MOST_PAGES = 5, 5
-_CLOSED_SEEN = 50
+_CLOSED_SEEN, _MOST_CORRECTED = 50, 200
 _WEEK, _QUARTER = timedelta(days=7), timedelta(days=90)
-
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +164,14 @@ class FindsStalePages(Protocol):
     ) -> Sequence[CitedPage]: ...
 
 
+class FindsCorrectedPages(Protocol):
+    """Pages because of which answers were corrected. Raises StoreUnavailable."""
+
+    async def listed(
+        self, reader: Reader, limit: int, offset: int = 0, since: datetime | None = None
+    ) -> Sequence[ShownCorrections]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """When digests are due: an hour of a weekday (Monday is 0) of a zone."""
@@ -208,6 +207,7 @@ class DigestWriter:
         record: DigestRecord,
         gaps: ListsGaps,
         pages: FindsStalePages,
+        corrected: FindsCorrectedPages,
         directory: Directory,
         *,
         public_url: str | None,
@@ -216,6 +216,7 @@ class DigestWriter:
         self._record = record
         self._gaps = gaps
         self._pages = pages
+        self._corrected = corrected
         self._directory = directory
         self._public_url = public_url
 
@@ -227,13 +228,19 @@ class DigestWriter:
         month = Span(until - timedelta(days=30), until)
         stale = await self._pages.stale(month, viewer.reader.principals)
         day = f"{until:%A}, {until.day} {until:%B}"
+        told = await self._corrected.listed(viewer.reader, _MOST_CORRECTED, since=since)
+        corrected = list(_corrected_lines(told, wanted.owner))
         if wanted.owner:
-            own = (("Pages of yours to mend:", list(_page_lines(found, stale, wanted.owner))),)
+            own = (
+                ("Pages of yours to mend:", list(_page_lines(found, stale, wanted.owner))),
+                ("Answers corrected because your pages changed:", corrected),
+            )
             return _digest(f"Frontdesk, your pages, the week to {day}", own, _OWNERS_ENDING)
         waiting = await self._record.open_since(self._tenant)
         sections = (
             ("What people asked and the wiki lacks:", list(map(self._gap_line, found))),
             ("Pages to mend:", list(_page_lines(found, stale))),
+            ("Answers corrected because their pages changed:", corrected),
             ("Cases that wait:", list(self._case_lines(waiting, until))),
             ("What improved:", await self._improved(viewer, since, until)),
         )
@@ -305,6 +312,16 @@ def _page_lines(
         yield f"\u2022 {cited.page.title} ({_owner(cited.page)}){since}, cited by {answers}"
 
 
+def _corrected_lines(found: Sequence[ShownCorrections], owner: str = "") -> Iterator[str]:
+    """Yield the pages because of which answers were corrected, and how many askers were told."""
+    shown = [(each.page, each.counts) for each in found]
+    named = [(page, of) for page, of in shown if page and (not owner or page.owner == owner)]
+    for page, of in [each for each in named if each[1].told + each[1].noted][:MOST_PAGES]:
+        answers = [f"{counted(of.told, 'answer')} edited"] if of.told else []
+        notes = [f"{counted(of.noted, 'asker')} told privately"] if of.noted else []
+        yield f"\u2022 {page.title} ({_owner(page)}): {', '.join(answers + notes)}"
+
+
 def _owner(page: NearPage) -> str:
     return f"{page.space}, last edited by {page.owner}" if page.owner else page.space
 
@@ -317,68 +334,3 @@ def _improved(closed: Sequence[ShownGap], since: datetime, live: int) -> Iterato
         yield f"\u2022 {counted(len(lately), 'gap')} answered now{which}"
     if live:
         yield f"\u2022 {counted(live, 'answer')} of your people given by Frontdesk"
-
-
-class DigestJob:
-    """Sends each digest that is due, once."""
-
-    def __init__(
-        self,
-        tenant: str,
-        record: DigestRecord,
-        writer: DigestWriter,
-        senders: Mapping[Platform, SendsDigests],
-        schedule: Schedule,
-        *,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._tenant = tenant
-        self._record = record
-        self._writer = writer
-        self._senders = senders
-        self._schedule = schedule
-        self._now = now
-
-    async def run(self) -> bool:
-        """Send what is due; return False, for nothing is left to do at once."""
-        now = self._now()
-        week, due = self._schedule.last(now)
-        if now - due > TRIED_FOR:
-            return False
-        for each in await self._record.listed(self._tenant):
-            if not each.off and each.sent_week != week and each.created_at < due:
-                await self._try(each, week, due)
-        return False
-
-    async def _try(self, wanted: Subscription, week: str, due: datetime) -> None:
-        try:
-            await self._send(wanted, week, due)
-        except StoreUnavailable:
-            raise
-        except Exception:
-            # One that breaks must not keep the others' digests from them.
-            log.exception("digest.broke", platform=wanted.platform)
-
-    async def _send(self, wanted: Subscription, week: str, due: datetime) -> None:
-        tenant, target = self._tenant, wanted.target
-        sender = self._senders.get(wanted.platform)
-        if sender is None:
-            await self._record.ended(tenant, target, week, f"{wanted.platform} is not set up.")
-            return
-        digest = await self._writer.write(wanted, due)
-        if digest.empty:
-            await self._record.ended(tenant, target, week)
-            return
-        again = wanted.tried_week == week
-        await self._record.tried(tenant, target, week)
-        sending = Sending(f"digest:{week}:{target}", digest, due, again)
-        try:
-            await sender.send_digest(wanted.address, sending)
-        except DeliveryRefused as error:
-            log.warning("digest.refused", platform=wanted.platform, why=str(error))
-            await self._record.ended(tenant, target, week, str(error))
-        except DeliveryFailed as error:
-            log.warning("digest.not_sent", platform=wanted.platform, why=str(error))
-            await self._record.failed(tenant, target, str(error))
-        else:
-            await self._record.ended(tenant, target, week)

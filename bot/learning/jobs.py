@@ -84,7 +84,7 @@ class JobRunner:
         is_open: Callable[[], bool],
     ) -> None:
         self._tenant = tenant
-        self._jobs = jobs
+        self.jobs = tuple(jobs)
         self._leases = leases
         self._owner = owner
         self._is_open = is_open
@@ -93,7 +93,7 @@ class JobRunner:
 
     def start(self) -> None:
         """Start all jobs; call it once."""
-        self._tasks = [asyncio.create_task(self._repeat(job)) for job in self._jobs]
+        self._tasks = [asyncio.create_task(self._repeat(job)) for job in self.jobs]
 
     async def stop(self) -> None:
         """Cancel what runs, and free its leases."""

@@ -31,6 +31,9 @@ from bot.learning.labels import FROM_USE, Label, LabelKey, Labels, LabelState, P
 from bot.learning.question_words import QuestionWords, Spread, Viewer
 from rag.types import EVERYONE, Readers
 
+QUESTIONS_FILE = "questions.jsonl"
+"""Name of the operator's labelled questions in the data directory."""
+
 JOB = "labels"
 SAMPLED_A_WEEK = 20
 """Answers of each week that are drawn for review."""

@@ -6,8 +6,8 @@ one line, with passwords and keys masked; trouble is logged when it begins and w
 
 from __future__ import annotations
 
+import hashlib
 import logging
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
@@ -16,6 +16,8 @@ import structlog
 from aiohttp.http_exceptions import HttpProcessingError
 
 from bot.domain.errors import BotError
+from bot.domain.formatting import option_label
+from bot.domain.handoff import PERSON_REQUEST, is_person_request
 from bot.domain.interactions import Outcome
 from bot.domain.messages import Message
 from bot.domain.outcomes import (
@@ -26,8 +28,29 @@ from bot.domain.outcomes import (
     retrieval_used,
 )
 from bot.observability.tracing import current_trace_id
+from rag.personal_data.credentials import ANY_CREDENTIALS
 from rag.retrying import log_long_waits
 from rag.types import ModelCall
+
+PERSON_FIELDS = ("person", "actor", "key")
+"""Fields of log lines that hold a person's id, or the key of a limit that has one in it."""
+
+_MARK_DIGITS = 12
+
+
+def mask_persons(
+    _logger: object, _method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    """Replace persons' ids by a hash: lines of one person belong together, and name nobody.
+
+    Who knows an id can tell its hash. A log is kept by others than the record, and not deleted
+    from when somebody is forgotten.
+    """
+    for name in PERSON_FIELDS:
+        if event.get(name):
+            digest = hashlib.sha256(str(event[name]).encode("utf-8", "replace")).hexdigest()
+            event[name] = f"person-{digest[:_MARK_DIGITS]}"
+    return event
 
 
 def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
@@ -42,6 +65,7 @@ def set_up_logs(level: str, stream: TextIO = sys.stderr) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        mask_persons,
     ]
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
@@ -101,22 +125,6 @@ LONGEST_QUERY = 2000
 _MASKED_CHARACTERS = 10 * LONGEST_QUERY
 """Longer texts are cut before masking; a margin, because masking shortens the text."""
 
-_CREDENTIALS = re.compile(
-    r"-----BEGIN[A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END[A-Z ]*-----)?"
-    r"|\b(?:xox[a-z]|xapp|sk|pk|rk|glpat|hf)[-_][\w-]{12,}"
-    r"|\b(?:gh[a-z]_|github_pat_|ATATT)\w{16,}"
-    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|\beyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)?"
-    r"|(?P<said>://|\bbearer\s{1,3}|\bbasic\s{1,3}"
-    r"|(?:password|passwort|passcode|secret|token|api.?key)\s{0,3}(?:[:=]|\b(?:is|ist)\b)\s{0,3})"
-    r"(?:(?<=://)[^\s/@:]{1,100}:[^\s/@]{1,200}(?=@)"
-    r"|(?<=[:=\s])(?=\S*\d)\S{6,}|(?<=[:=])\S+|(?<=[:=]\s)\S+)",
-    re.IGNORECASE,
-)
-"""Matches secrets pasted by mistake. After words like "password is" only text with a digit
-counts."""
-
-
 ObserveOutcome = Callable[[Message, Outcome, float], None]
 """Observes an outcome and its duration in ms, within the interaction's span; never raises."""
 
@@ -146,6 +154,7 @@ class RequestLog:
             answer_type=answer_type(outcome),
             confidence_level=confidence_level(outcome),
             escalation_reason=escalation_reason(outcome),
+            answer_cache=None if trace.cache is None else trace.cache.result,
             **_model_usage(trace.calls),
             timings_ms={stage: round(ms, 1) for stage, ms in trace.timings_ms.items()},
             notes=list(trace.notes),
@@ -153,17 +162,23 @@ class RequestLog:
         )
 
     def _query(self, message: Message, outcome: Outcome) -> str:
-        if not self._log_questions:
+        if not self._log_questions or _is_option(message, outcome):
             return HIDDEN
-        query = mask_credentials(
-            (outcome.trace.masked_question or message.text)[:_MASKED_CHARACTERS]
-        )
+        asked = outcome.trace.masked_question or message.text
+        # The question that a person is asked about was logged as such, unless it is an option.
+        asked = PERSON_REQUEST if is_person_request(message) else asked
+        query = mask_credentials(asked[:_MASKED_CHARACTERS])
         return query if len(query) <= LONGEST_QUERY else f"{query[:LONGEST_QUERY]}…"
+
+
+def _is_option(message: Message, outcome: Outcome) -> bool:
+    """Return whether the question is a chosen option: a page's title, which not all may read."""
+    return any(option_label(each) == message.text for each in outcome.trace.passages)
 
 
 def mask_credentials(text: str) -> str:
     """Return the text with anything that looks like a password, key or token masked."""
-    return _CREDENTIALS.sub(rf"\g<said>{MASKED}", text)
+    return ANY_CREDENTIALS.sub(rf"\g<said>{MASKED}", text)
 
 
 def _model_usage(calls: Sequence[ModelCall]) -> Mapping[str, object]:

@@ -52,6 +52,12 @@ class Metrics:
             ("platform", "intent", "answer_type", "confidence_level"),
             registry=self._registry,
         )
+        self._cache = Counter(
+            "frontdesk_answer_cache",
+            "Questions for which a saved answer was looked for: hit, saved (for others) or miss.",
+            ("result",),
+            registry=self._registry,
+        )
         self._dropped = Counter(
             "frontdesk_messages_dropped",
             "Messages far beyond a rate, of which nothing was kept.",
@@ -136,6 +142,8 @@ class Metrics:
             kind, level = answer_type(outcome), confidence_level(outcome) or "none"
             self._answers.labels(platform, trace.route.intent.value, kind, level).inc()
             self._seconds.labels(platform).observe(duration_ms / 1000)
+        if trace.cache is not None:
+            self._cache.labels(trace.cache.result).inc()
         for call in trace.calls:
             self._model_calls.labels(call.model, call.purpose).inc()
             self._tokens.labels(call.model, "in").inc(call.input_tokens)

@@ -70,16 +70,19 @@ def _read(traceparent: str, tracestate: str) -> context.Context:
 
 
 _CONFIDENCE_LEVEL = "frontdesk.confidence_level"
+_ANSWER_CACHE = "frontdesk.answer_cache"
 _CONVERSATIONS = uuid.UUID("0e6c7c36-7f5e-5c39-8f43-6d1b7a2f51c4")  # uuid5 namespace
 
 
 def describe_outcome(opened: Span, outcome: Outcome) -> None:
     """Set an outcome's attributes on the span of its interaction."""
+    used = outcome.trace.cache
     attributes = {
         telemetry.INTENT: outcome.trace.route.intent.value,
         telemetry.ANSWER_TYPE: answer_type(outcome),
         telemetry.CONFIDENCE: outcome.response.confidence,
         _CONFIDENCE_LEVEL: confidence_level(outcome),
+        _ANSWER_CACHE: None if used is None else used.result,
         telemetry.ESCALATION_REASON: escalation_reason(outcome),
     }
     describe(opened, attributes)

@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import Insert, Row, Select, Update, func, insert, select, tuple_, update
+from sqlalchemy import Insert, Row, Select, Update, func, insert, or_, select, tuple_, update
 
 from bot.domain.cases import (
     ActDetail,
@@ -233,6 +233,7 @@ def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
         .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
         .where(
             EscalationRow.tenant == tenant,
-            queries.not_withdrawn(),
+            # A withdrawn question's case is gone; that of a forgotten asker has experts' acts.
+            or_(queries.not_withdrawn(), queries.has_acts(EscalationRow.interaction_id)),
         )
     )

@@ -33,6 +33,9 @@ Value = TypeVar("Value")
 _LONGEST_WAIT_SECONDS = 5.0
 """The longest wait for connections that are, wrongly, still in use when closing."""
 
+Values = Mapping[str, object] | None
+"""What the parameters of a statement are, by name; None for a statement without any."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -206,26 +209,30 @@ class Transactions:
             raise _store_unavailable(error) from error
 
     async def rows(
-        self, query: Select[*Columns], *, urgent: bool = False
+        self, query: Select[*Columns], values: Values = None, *, urgent: bool = False
     ) -> Sequence[Row[*Columns]]:
         """Return all rows of a query."""
         async with self.reading(urgent=urgent) as connection:
-            return (await connection.execute(query)).all()
+            return (await connection.execute(query, values)).all()
 
-    async def first(self, query: Select[*Columns], *, urgent: bool = False) -> Row[*Columns] | None:
+    async def first(
+        self, query: Select[*Columns], values: Values = None, *, urgent: bool = False
+    ) -> Row[*Columns] | None:
         """Return the first row of a query; None if there is none."""
         async with self.reading(urgent=urgent) as connection:
-            return (await connection.execute(query)).first()
+            return (await connection.execute(query, values)).first()
 
-    async def scalars(self, query: Select[Value]) -> Sequence[Value]:
+    async def scalars(self, query: Select[Value], values: Values = None) -> Sequence[Value]:
         """Return the values of a query for one column."""
         async with self.reading() as connection:
-            return (await connection.scalars(query)).all()
+            return (await connection.scalars(query, values)).all()
 
-    async def scalar(self, query: Select[Value], *, urgent: bool = False) -> Value | None:
+    async def scalar(
+        self, query: Select[Value], values: Values = None, *, urgent: bool = False
+    ) -> Value | None:
         """Return the first value of a query for one column; None if there is no row."""
         async with self.reading(urgent=urgent) as connection:
-            return await connection.scalar(query)
+            return await connection.scalar(query, values)
 
     async def execute(self, statement: UpdateBase, *, lasting: bool = True) -> int:
         """Execute one statement in a transaction; return how many rows it changed."""
@@ -307,7 +314,12 @@ def set_up_unsynced(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> 
 
 def begin_immediate(connection: Connection) -> None:
     """Take SQLite's write lock when a transaction begins; reads begin none."""
-    if not connection.get_execution_options().get("reading"):
+    if connection.get_execution_options().get("reading"):
+        return
+    driver = connection.connection.driver_connection
+    if isinstance(driver, StatementConnection):
+        driver.begin_with_next()
+    else:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 

@@ -199,10 +199,13 @@ class StoredCorrections:
                 await connection.execute(insert_audit(tenant, actor, act, space, detail=detail))
         return changed.rowcount
 
-    async def pages(self, tenant: str, limit: int, offset: int) -> Sequence[CorrectedPage]:
-        rows = await self._transactions.rows(
-            select_corrected_pages(tenant).limit(limit).offset(offset)
-        )
+    async def pages(
+        self, tenant: str, limit: int, offset: int, since: datetime | None = None
+    ) -> Sequence[CorrectedPage]:
+        wanted = select_corrected_pages(tenant)
+        if since is not None:
+            wanted = wanted.where(CorrectionRow.found_at >= since)
+        rows = await self._transactions.rows(wanted.limit(limit).offset(offset))
         return [
             CorrectedPage(
                 row.space, row.page, row.last_at, row.told, row.noted, row.refused, row.waiting

@@ -28,6 +28,7 @@ from bot.store.connections import (
 from bot.store.corrections import StoredCorrections
 from bot.store.digests import StoredDigests
 from bot.store.escalations import StoredEscalations
+from bot.store.forgetting import StoredForgetting
 from bot.store.gap_reports import StoredGapReports
 from bot.store.gaps import StoredGaps
 from bot.store.insights import StoredInsights
@@ -38,16 +39,18 @@ from bot.store.key_values import (
     StoredNotes,
     StoredPauses,
     StoredPolicies,
-    StoredSessions,
 )
 from bot.store.labels import StoredLabels, StoredSuspensions
 from bot.store.leases import StoredReplicas
 from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
+from bot.store.people import StoredPeople
 from bot.store.retention import StoredRetention
 from bot.store.reviewed_answers import StoredAnswers
+from bot.store.saved_answers import StoredSavedAnswers
 from bot.store.search import StoredSearches
+from bot.store.sessions import StoredSessions
 from bot.store.shadow_drafts import StoredShadowDrafts
 from bot.store.statistics import StoredStatistics
 from bot.store.webhook_events import StoredWebhookEvents
@@ -146,6 +149,9 @@ class Store:
         self.digests = StoredDigests(transactions)
         self.shadow_drafts = StoredShadowDrafts(transactions)
         self.webhook_events = StoredWebhookEvents(transactions)
+        self.people = StoredPeople(transactions)
+        self.forgetting = StoredForgetting(transactions, self.people, self.escalations)
+        self.saved_answers = StoredSavedAnswers(transactions)
 
     async def __aenter__(self) -> Self:
         return self

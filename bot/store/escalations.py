@@ -144,8 +144,9 @@ async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> 
     key = storable(case_id)
     # Interaction first, then case: retention and withdrawal lock in the same order, and skip or
     # wait for locked rows.
-    await connection.execute(queries.select_interaction_for_update(key))
-    query = select_case(tenant, key).with_for_update(of=EscalationRow)
+    await connection.execute(*queries.select_interaction_for_update(key))
+    query = select_case(tenant, key).where(queries.not_withdrawn())
+    query = query.with_for_update(of=EscalationRow)
     row = (await connection.execute(query)).first()
     if row is None:
         raise InteractionUnknown(

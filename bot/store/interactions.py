@@ -10,12 +10,21 @@ from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, or_, sele
 
 from bot.domain.interactions import Feedback, Interaction, PostedRef
 from bot.domain.json_codec import Codec, storable
-from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage, Thread
+from bot.domain.messages import (
+    Activity,
+    InteractionId,
+    Message,
+    Person,
+    Platform,
+    Stage,
+    Thread,
+)
 from bot.domain.record_search import FoundQuestion, InteractionGlance, ThreadSummary
 from bot.store import queries
-from bot.store.connections import Transactions
+from bot.store.connections import Transactions, Values
 from bot.store.queries import MOST_WORDS, not_withdrawn
 from bot.store.rows import Rows, channel_of, feedback_of
+from bot.store.saved_answers import drop_answer
 from bot.store.tables import (
     ConversationRow,
     EscalationRow,
@@ -34,7 +43,7 @@ class StoredInteractions:
         self._rows = Rows()
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
-        return await self._first(queries.select_interaction(interaction_id))
+        return await self._first(*queries.select_interaction(interaction_id))
 
     async def find_posted(self, tenant: str, ref: PostedRef) -> Interaction | None:
         return await self._first(queries.select_posted_at(tenant, ref))
@@ -44,7 +53,7 @@ class StoredInteractions:
     ) -> Interaction | None:
         """Return a person's newest interaction with an outcome in a channel."""
         return await self._first(
-            queries.select_newest_of(Thread(platform, tenant, channel, ""), person_id)
+            *queries.select_newest_of(Thread(platform, tenant, channel, ""), person_id)
         )
 
     async def in_thread(
@@ -62,7 +71,7 @@ class StoredInteractions:
 
     async def history(self, thread: Thread, before: Message, limit: int) -> Sequence[Interaction]:
         return await self._oldest_first(
-            queries.select_history(thread, before.interaction_id, limit)
+            *queries.select_history(thread, before.interaction_id, limit)
         )
 
     async def stages(self, interaction_id: InteractionId, after: int = 0) -> Sequence[Activity]:
@@ -71,7 +80,10 @@ class StoredInteractions:
         return [Activity(Stage(stage), pages) for stage, pages in rows]
 
     async def rate(self, feedback: Feedback) -> None:
-        """Store feedback, replacing the person's earlier one. Raises InteractionUnknown."""
+        """Store feedback, replacing the person's earlier one; a thumb down drops a saved answer.
+
+        Raises InteractionUnknown.
+        """
         async with self._transactions.writing() as connection:
             rated = await self._rows.locked(connection, feedback.interaction_id)
             row = {**_feedback_row(feedback), "tenant": rated.message.thread.tenant}
@@ -80,6 +92,9 @@ class StoredInteractions:
                     self._transactions.dialect, FeedbackRow, row, key=("interaction_id", "person")
                 )
             )
+            drop = drop_answer(rated.outcome) if feedback.vote == "down" else None
+            if drop is not None:
+                await connection.execute(drop)
 
     async def unrate(self, interaction_id: InteractionId, person_id: str) -> None:
         await self._transactions.execute(
@@ -93,12 +108,16 @@ class StoredInteractions:
         rows = await self._transactions.rows(queries.select_feedback(interaction_id))
         return [feedback_of(row) for row in rows]
 
-    async def _first(self, statement: Select[InteractionRow]) -> Interaction | None:
-        row = await self._transactions.first(statement, urgent=True)
+    async def _first(
+        self, statement: Select[InteractionRow], values: Values = None
+    ) -> Interaction | None:
+        row = await self._transactions.first(statement, values, urgent=True)
         return None if row is None else self._rows.interaction(row)
 
-    async def _oldest_first(self, newest_first: Select[InteractionRow]) -> Sequence[Interaction]:
-        rows = await self._transactions.rows(newest_first)
+    async def _oldest_first(
+        self, newest_first: Select[InteractionRow], values: Values = None
+    ) -> Sequence[Interaction]:
+        rows = await self._transactions.rows(newest_first, values)
         return [self._rows.interaction(row) for row in reversed(rows)]
 
 
@@ -123,9 +142,17 @@ class StoredAskers:
 
     async def emails(self, tenant: str, since: datetime, most: int) -> Sequence[str]:
         """Return the distinct e-mail addresses of the latest askers since a time, if known."""
-        found = await self._transactions.scalars(select_newest_of_each_person(tenant, since, most))
-        authors = (self._messages.decode(text).author for text in found)
+        authors = await self._authors(tenant, since, most)
         return list(dict.fromkeys(one.email.casefold() for one in authors if one.email))
+
+    async def names(self, tenant: str, since: datetime, most: int) -> Sequence[str]:
+        """Return the names of the latest askers since a time, as their platforms show them."""
+        authors = await self._authors(tenant, since, most)
+        return list(dict.fromkeys(one.name for one in authors if one.name))
+
+    async def _authors(self, tenant: str, since: datetime, most: int) -> Sequence[Person]:
+        found = await self._transactions.scalars(select_newest_of_each_person(tenant, since, most))
+        return [self._messages.decode(text).author for text in found]
 
 
 def select_newest_of_each_person(tenant: str, since: datetime, most: int) -> Select[str]:

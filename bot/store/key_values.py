@@ -1,4 +1,4 @@
-"""Small tables by key: adapters' notes, web sessions, channel policies, pauses; the audit trail.
+"""Small tables by key: adapters' notes, channel policies, pauses; the audit trail.
 
 All processes share them, so that any of them can serve the next request.
 """
@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import Insert, Select, delete, func, insert, select
+from sqlalchemy import Insert, Select, bindparam, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.domain.errors import StoreUnavailable
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import InteractionId, Policy
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.usage import Pause
-from bot.domain.users import SignedIn
 from bot.store.connections import Transactions
 from bot.store.queries import insert_once, upsert
 from bot.store.rows import utc_now
-from bot.store.tables import AuditRow, EscalationStepRow, NoteRow, PauseRow, PolicyRow, SessionRow
+from bot.store.tables import AuditRow, EscalationStepRow, NoteRow, PauseRow, PolicyRow
 
 
 class StoredNotes:
@@ -30,10 +29,8 @@ class StoredNotes:
         self._transactions = transactions
 
     async def get(self, tenant: str, key: str) -> str | None:
-        statement = select(NoteRow.text).where(
-            NoteRow.tenant == tenant, NoteRow.key == storable(key)
-        )
-        return await self._transactions.scalar(statement, urgent=True)
+        values = {"tenant": tenant, "key": storable(key)}
+        return await self._transactions.scalar(_select_note(), values, urgent=True)
 
     async def put(
         self, tenant: str, key: str, text: str, *, interaction_id: InteractionId | None = None
@@ -69,6 +66,13 @@ class StoredNotes:
         return {key: text for key, text in rows if key.startswith(storable(prefix))}
 
 
+@cache
+def _select_note() -> Select[str]:
+    return select(NoteRow.text).where(
+        NoteRow.tenant == bindparam("tenant"), NoteRow.key == bindparam("key")
+    )
+
+
 def _note_row(
     tenant: str, key: str, text: str, interaction_id: InteractionId | None
 ) -> dict[str, object]:
@@ -79,53 +83,6 @@ def _note_row(
         "interaction_id": interaction_id,
         "at": utc_now(),
     }
-
-
-SESSION_CODEC = Codec(SignedIn)
-
-
-class StoredSessions:
-    """Stores web sessions by the hash of the browser's session token."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        self._transactions = transactions
-
-    async def begin(
-        self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
-    ) -> None:
-        statement = insert(SessionRow).values(
-            id=session_id,
-            tenant=tenant,
-            person=SESSION_CODEC.encode(signed_in),
-            signed_in_at=now,
-            until=until,
-        )
-        await self._transactions.execute(statement)
-
-    async def find(self, tenant: str, session_id: str, now: datetime) -> SignedIn | None:
-        found = await self._transactions.scalar(
-            select(SessionRow.person).where(
-                SessionRow.id == session_id, SessionRow.tenant == tenant, SessionRow.until > now
-            )
-        )
-        if found is None:
-            return None
-        try:
-            return SESSION_CODEC.decode(found)
-        except StoreUnavailable:
-            # Another version wrote it: the user simply signs in again.
-            return None
-
-    async def end(self, tenant: str, session_id: str) -> None:
-        await self._transactions.execute(
-            delete(SessionRow).where(SessionRow.id == session_id, SessionRow.tenant == tenant)
-        )
-
-    async def sweep(self, now: datetime) -> int:
-        """Delete expired sessions; return how many."""
-        return await self._transactions.execute(
-            delete(SessionRow).where(SessionRow.until <= now), lasting=False
-        )
 
 
 class StoredPolicies:
@@ -139,11 +96,8 @@ class StoredPolicies:
         self._codec = Codec(Policy)
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
-        text = await self._transactions.scalar(
-            select(PolicyRow.policy).where(
-                PolicyRow.tenant == tenant, PolicyRow.channel == storable(channel)
-            )
-        )
+        values = {"tenant": tenant, "channel": storable(channel)}
+        text = await self._transactions.scalar(_select_policy(), values)
         return None if text is None else self._codec.decode(text)
 
     async def all(self, tenant: str) -> Sequence[PolicyRecord]:
@@ -213,8 +167,15 @@ class StoredPolicies:
         return bool(gone.rowcount)
 
 
+@cache
+def _select_policy() -> Select[str]:
+    return select(PolicyRow.policy).where(
+        PolicyRow.tenant == bindparam("tenant"), PolicyRow.channel == bindparam("channel")
+    )
+
+
 class StoredAudits:
-    """Stores the audit trail; rows are never changed or deleted."""
+    """Stores the audit trail; rows are never deleted, and only unnamed (bot.store.forgetting)."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -308,8 +269,11 @@ class StoredPauses:
 
     async def current(self, tenant: str) -> Pause | None:
         """Return the current pause; None if answering is not paused."""
-        statement = select(PauseRow.reason, PauseRow.paused_by, PauseRow.since).where(
-            PauseRow.tenant == tenant
-        )
-        row = await self._transactions.first(statement)
-        return None if row is None else Pause(row.reason, row.paused_by, row.since)
+        row = await self._transactions.first(_select_pause(), {"tenant": tenant})
+        return None if row is None else Pause(*row)
+
+
+@cache
+def _select_pause() -> Select[str, str, datetime]:
+    row = PauseRow
+    return select(row.reason, row.paused_by, row.since).where(row.tenant == bindparam("tenant"))

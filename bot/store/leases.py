@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from sqlalchemy import (
     ColumnElement,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Select,
     Update,
     and_,
+    bindparam,
     delete,
     exists,
     func,
@@ -27,7 +29,7 @@ from sqlalchemy import (
 
 from bot.domain.interactions import Claim, Interaction
 from bot.store.connections import Transactions
-from bot.store.queries import upsert
+from bot.store.queries import Prepared, upsert
 from bot.store.tables import InteractionRow, ReplicaRow
 
 LONGEST_HOLD_UP = timedelta(minutes=1)
@@ -75,19 +77,36 @@ def select_unfinished(dialect: str, owner: str | None) -> Select[str, int]:
     return select(row.id, row.epoch).where(UNFINISHED, orphaned).order_by(row.number)
 
 
-def select_has_earlier(interaction: Interaction, dialect: str) -> Select[bool]:
+def select_has_earlier(interaction: Interaction, dialect: str) -> Prepared[Select[bool]]:
     """Return the query whether an earlier message of the thread is unanswered or not posted.
 
     An answer that a platform does not accept delays the next one for LONGEST_HOLD_UP at most.
     """
+    thread = interaction.message.thread
+    values: dict[str, object] = {
+        "tenant": thread.tenant,
+        "thread": thread.key,
+        "number": interaction.number,
+    }
+    if dialect != "postgresql":
+        values["lately"] = datetime.now(UTC) - LONGEST_HOLD_UP
+    return _select_has_earlier(dialect), values
+
+
+@cache
+def _select_has_earlier(dialect: str) -> Select[bool]:
     row = InteractionRow
-    lately = lease_clock(dialect, -LONGEST_HOLD_UP)
+    lately = (
+        lease_clock(dialect, -LONGEST_HOLD_UP)
+        if dialect == "postgresql"
+        else bindparam("lately", type_=row.finished_at.type)
+    )
     unposted = and_(row.status == "done", row.posted_id.is_(None), row.finished_at > lately)
     return select(
         exists().where(
-            row.tenant == interaction.message.thread.tenant,
-            row.thread == interaction.message.thread.key,
-            row.number < interaction.number,
+            row.tenant == bindparam("tenant"),
+            row.thread == bindparam("thread"),
+            row.number < bindparam("number"),
             or_(row.status == "working", unposted),
         )
     )

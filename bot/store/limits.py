@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import takewhile
 
-from sqlalchemy import ColumnElement, Select, func, insert, select
+from sqlalchemy import ColumnElement, Integer, Select, bindparam, func, insert, select
 
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import InteractionId, Message, Thread
@@ -18,7 +19,7 @@ from bot.domain.record_reports import Dimension, Span, UsageSum
 from bot.domain.usage import Arrival, Spent
 from bot.escalations.lifecycle import OWNED, WAITING
 from bot.store.connections import Transactions
-from bot.store.queries import utc_day
+from bot.store.queries import Prepared, utc_day
 from bot.store.rows import call_rows
 from bot.store.tables import EscalationRow, InteractionRow, UsageRow
 from rag.types import ModelCall
@@ -32,28 +33,21 @@ class StoredCounting:
         self._messages = Codec(Message)
 
     async def arrival(self, interaction_id: str) -> Arrival | None:
-        row = await self._transactions.first(
-            select(
-                InteractionRow.number,
-                InteractionRow.created_at,
-                InteractionRow.person,
-                InteractionRow.channel,
-            ).where(InteractionRow.id == interaction_id)
-        )
+        row = await self._transactions.first(_select_arrival(), {"interaction": interaction_id})
         return None if row is None else Arrival(*row)
 
     async def by_person(
         self, tenant: str, arrival: Arrival, within: timedelta, most: int
     ) -> Sequence[datetime]:
         return await self._transactions.scalars(
-            select_arrivals_of_person(tenant, arrival, within, most)
+            *select_arrivals_of_person(tenant, arrival, within, most)
         )
 
     async def in_channel(
         self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
     ) -> Sequence[datetime]:
         return await self._transactions.scalars(
-            select_arrivals_in_channel(tenant, arrival, within, most, each)
+            *select_arrivals_in_channel(tenant, arrival, within, most, each)
         )
 
     async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
@@ -84,61 +78,97 @@ def count_waiting_cases(tenant: str) -> Select[str, int]:
     )
 
 
+@cache
+def _select_arrival() -> Select[int, datetime, str, str]:
+    row = InteractionRow
+    return select(row.number, row.created_at, row.person, row.channel).where(
+        row.id == bindparam("interaction")
+    )
+
+
 def select_arrivals_of_person(
     tenant: str, arrival: Arrival, within: timedelta, most: int
-) -> Select[datetime]:
+) -> Prepared[Select[datetime]]:
     """Return the query for the arrival times of a person's messages before this one.
 
     Newest first, at most ``most``.
     """
+    values = {"tenant": tenant, "person": arrival.person, "most": most}
+    query = _select_arrivals_of_person(overheard=arrival.overheard)
+    return query, {**values, **_window(arrival, within)}
+
+
+@cache
+def _select_arrivals_of_person(*, overheard: bool) -> Select[datetime]:
     return (
         select(InteractionRow.created_at)
         .where(
-            InteractionRow.tenant == tenant,
-            InteractionRow.person == arrival.person,
-            *_within_window(arrival, within),
+            InteractionRow.tenant == bindparam("tenant"),
+            InteractionRow.person == bindparam("person"),
+            *_within_window(overheard=overheard),
         )
         .order_by(InteractionRow.created_at.desc(), InteractionRow.number.desc())
-        .limit(most)
+        .limit(bindparam("most", type_=Integer))
     )
 
 
 def select_arrivals_in_channel(
     tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
-) -> Select[datetime]:
+) -> Prepared[Select[datetime]]:
     """Return the query for the arrival times of a channel's messages before this one.
 
     Newest first, at most ``most``, and at most ``each`` per person (0: no limit), so that a
     flooding person uses no more of the channel's limit than their own allows.
     """
+    values = {"tenant": tenant, "channel": arrival.channel, "most": most}
+    limited = {"each": each} if each else {}
+    query = _select_arrivals_in_channel(overheard=arrival.overheard, limited=bool(each))
+    return query, {**values, **limited, **_window(arrival, within)}
+
+
+@cache
+def _select_arrivals_in_channel(*, overheard: bool, limited: bool) -> Select[datetime]:
     newest_first = (InteractionRow.created_at.desc(), InteractionRow.number.desc())
     place = func.row_number().over(partition_by=InteractionRow.person, order_by=newest_first)
     placed = (
         select(InteractionRow.created_at, place.label("place"))
         .where(
-            InteractionRow.tenant == tenant,
-            InteractionRow.channel == arrival.channel,
-            *_within_window(arrival, within),
+            InteractionRow.tenant == bindparam("tenant"),
+            InteractionRow.channel == bindparam("channel"),
+            *_within_window(overheard=overheard),
         )
         .subquery()
     )
-    counted = select(placed.c.created_at).order_by(placed.c.created_at.desc()).limit(most)
-    return counted.where(placed.c.place <= each) if each else counted
+    counted = (
+        select(placed.c.created_at)
+        .order_by(placed.c.created_at.desc())
+        .limit(bindparam("most", type_=Integer))
+    )
+    return counted.where(placed.c.place <= bindparam("each", type_=Integer)) if limited else counted
 
 
-def _within_window(arrival: Arrival, within: timedelta) -> tuple[ColumnElement[bool], ...]:
+def _window(arrival: Arrival, within: timedelta) -> Mapping[str, object]:
+    """Return the parameters of ``_within_window``."""
+    return {
+        "after": arrival.at - within,
+        "before": arrival.at + within,
+        "number": arrival.number,
+    }
+
+
+def _within_window(*, overheard: bool) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions for messages that arrived earlier, less than a window away.
 
     The window extends both ways, because clocks of processes differ and an earlier message may
     have a later time. Overheard messages that got no reply do not count against messages
     addressed to the bot.
     """
-    counted = () if arrival.overheard else (~_left_alone("overheard"),)
+    counted = () if overheard else (~_left_alone("overheard"),)
     return (
         *counted,
-        InteractionRow.created_at > arrival.at - within,
-        InteractionRow.created_at < arrival.at + within,
-        InteractionRow.number < arrival.number,
+        InteractionRow.created_at > bindparam("after"),
+        InteractionRow.created_at < bindparam("before"),
+        InteractionRow.number < bindparam("number"),
     )
 
 

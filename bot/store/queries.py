@@ -1,19 +1,28 @@
-"""SQL statements on interactions, for SQLite and PostgreSQL alike."""
+"""SQL statements on interactions, for SQLite and PostgreSQL alike.
+
+What every question executes is a ``Prepared`` statement: building one costs more processor time
+than SQLite takes to execute it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import cache
+from typing import TypeAlias, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
     Delete,
+    Exists,
     Insert,
+    Integer,
     Select,
     Update,
     and_,
-    case,
+    bindparam,
     delete,
+    exists,
     func,
     not_,
     or_,
@@ -28,7 +37,7 @@ from bot.domain.interactions import WITHOUT_TEXT, PostedRef
 from bot.domain.json_codec import storable
 from bot.domain.messages import Intent, Message, Thread
 from bot.store.learning_tables import WITH_WORDS, ReviewedAnswerRow
-from bot.store.rows import channel_of
+from bot.store.rows import channel_of, select_by_id
 from bot.store.tables import (
     EscalationRow,
     EscalationStepRow,
@@ -37,6 +46,7 @@ from bot.store.tables import (
     NoteRow,
     NoticeRow,
     ProgressRow,
+    SavedAnswerRow,
     Table,
     TurnRow,
 )
@@ -47,14 +57,24 @@ WITHDRAWN = ("cancelling", "cancelled")
 MOST_WORDS = 8
 """The most words of a search; others are ignored."""
 
+Statement = TypeVar("Statement")
+Prepared: TypeAlias = tuple[Statement, Mapping[str, object]]
+"""A statement that is built once in a process, and the values of its parameters this time."""
+
 NO_LIMIT = 2**62
 """Above every interaction number: an unrecorded message comes after all recorded ones."""
 
 
 def insert_once(dialect: str, table: type[Table], *rows: Mapping[str, object]) -> Insert:
     """Return the statement that inserts each row whose key does not exist."""
+    return insert_new(dialect, table).values(list(rows))
+
+
+@cache
+def insert_new(dialect: str, table: type[Table]) -> Insert:
+    """Return the statement that inserts the rows it is executed with whose key does not exist."""
     make = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    return make(table).values(list(rows)).on_conflict_do_nothing()
+    return make(table).on_conflict_do_nothing()
 
 
 def upsert(
@@ -79,14 +99,14 @@ def upsert(
     )
 
 
-def select_interaction(interaction_id: str) -> Select[InteractionRow]:
+def select_interaction(interaction_id: str) -> Prepared[Select[InteractionRow]]:
     """Return the query for an interaction by id; the id may be arbitrary user input."""
-    return select(InteractionRow).where(InteractionRow.id == storable(interaction_id))
+    return select_by_id(), {"interaction": storable(interaction_id)}
 
 
-def select_interaction_for_update(interaction_id: str) -> Select[InteractionRow]:
+def select_interaction_for_update(interaction_id: str) -> Prepared[Select[InteractionRow]]:
     """Return the query that locks an interaction until the transaction ends."""
-    return select_interaction(interaction_id).with_for_update()
+    return select_by_id(locked=True), {"interaction": storable(interaction_id)}
 
 
 def select_posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
@@ -103,18 +123,28 @@ def select_posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
     )
 
 
-def select_newest_of(place: Thread, person: str) -> Select[InteractionRow]:
+def select_newest_of(place: Thread, person: str) -> Prepared[Select[InteractionRow]]:
     """Return the query for a person's newest interaction with an outcome in a channel.
 
     ``place`` is any thread of the channel. Ordered as the index ix_interactions_person, so that
     the scan stops at the first match.
     """
+    values = {
+        "tenant": place.tenant,
+        "person": storable(person),
+        "channel": channel_of(place),
+    }
+    return _select_newest_of(), values
+
+
+@cache
+def _select_newest_of() -> Select[InteractionRow]:
     return (
         select(InteractionRow)
         .where(
-            InteractionRow.tenant == place.tenant,
-            InteractionRow.person == storable(person),
-            InteractionRow.channel == channel_of(place),
+            InteractionRow.tenant == bindparam("tenant"),
+            InteractionRow.person == bindparam("person"),
+            InteractionRow.channel == bindparam("channel"),
             InteractionRow.outcome.is_not(None),
         )
         .order_by(InteractionRow.created_at.desc(), InteractionRow.number.desc())
@@ -157,94 +187,6 @@ def select_answered(tenant: str, limit: int) -> Select[InteractionRow]:
     )
 
 
-def _update(interaction_id: str) -> Update:
-    return update(InteractionRow).where(InteractionRow.id == interaction_id)
-
-
-def finish(interaction_id: str, at: datetime, outcome: Mapping[str, object]) -> Update:
-    """Return the statement that stores an outcome's columns, unless one is stored already."""
-    return (
-        _update(interaction_id)
-        .where(InteractionRow.status == "working")
-        .values(status="done", finished_at=at, **outcome)
-    )
-
-
-def give_up(interaction_id: str, why: str) -> Update:
-    """Return the statement that ends an interaction whose reply can't be posted or withdrawn."""
-    ended = case((InteractionRow.status == "cancelling", "cancelled"), else_="failed")
-    return (
-        _update(interaction_id)
-        .where(InteractionRow.status.in_(("done", "cancelling")))
-        .values(status=ended, failure=why)
-    )
-
-
-def withdraw_interaction(interaction_id: str, message: str, at: datetime) -> Update:
-    """Return the statement that blanks an interaction's texts and ends its claim.
-
-    Applies in any state. Its posts are still to be removed (status "cancelling").
-    """
-    return _update(interaction_id).values(
-        status="cancelling",
-        message=message,
-        outcome=None,
-        intent="",
-        answer_type="",
-        confidence=None,
-        confidence_level="",
-        finished_at=at,
-        owner=None,
-        epoch=InteractionRow.epoch + 1,
-    )
-
-
-def finish_withdrawal(interaction_id: str, message: str) -> Update:
-    """Return the statement that ends a withdrawal (status "cancelled")."""
-    return (
-        _update(interaction_id)
-        .where(InteractionRow.status == "cancelling")
-        .values(status="cancelled", message=message)
-    )
-
-
-def replace_message(interaction_id: str, message: str) -> Update:
-    """Return the statement that stores an edited message while it has no outcome."""
-    return (
-        _update(interaction_id)
-        .where(InteractionRow.status == "working")
-        .values(message=message, revision=InteractionRow.revision + 1)
-    )
-
-
-def keep_message(interaction_id: str, message: str) -> Update:
-    """Return the statement that stores the answered message over an edit that came too late."""
-    return _update(interaction_id).values(message=message)
-
-
-def begin_posting(interaction_id: str) -> Update:
-    """Return the statement that marks the reply as being posted."""
-    return _update(interaction_id).values(posting=True)
-
-
-def count_attempt(interaction_id: str) -> Update:
-    """Return the statement that counts a failed post."""
-    return _update(interaction_id).values(attempts=InteractionRow.attempts + 1, posting=False)
-
-
-def mark_posted(interaction_id: str, ref: PostedRef) -> Update:
-    """Return the statement that stores where the reply was posted, replacing any earlier place."""
-    return _update(interaction_id).values(
-        posted_channel=storable(ref.channel), posted_id=storable(ref.id), posting=False
-    )
-
-
-def mark_placeholder(interaction_id: str, ref: PostedRef | None) -> Update:
-    """Return the statement that stores where the placeholder is; None for no placeholder."""
-    channel, place = (storable(ref.channel), storable(ref.id)) if ref else (None, None)
-    return _update(interaction_id).values(placeholder_channel=channel, placeholder_id=place)
-
-
 def select_asked_before(message: Message, text: str) -> Select[str]:
     """Return the query for a thread's newest other question with exactly this text."""
     return (
@@ -261,17 +203,32 @@ def select_asked_before(message: Message, text: str) -> Select[str]:
     )
 
 
-def select_history(thread: Thread, before: str, limit: int) -> Select[InteractionRow]:
+def select_history(thread: Thread, before: str, limit: int) -> Prepared[Select[InteractionRow]]:
     """Return the query for a thread's answered interactions before a message, newest first.
 
     Silent outcomes and refusals stored without text are left out.
     """
-    own = select(InteractionRow.number).where(InteractionRow.id == before).scalar_subquery()
-    return select_in_thread(thread, limit).where(
-        InteractionRow.number < func.coalesce(own, NO_LIMIT),
-        InteractionRow.outcome.is_not(None),
-        InteractionRow.answer_type != "SILENT",
-        not_(refused_without_text()),
+    values = {"tenant": thread.tenant, "thread": thread.key, "before": before, "most": limit}
+    return _select_history(), values
+
+
+@cache
+def _select_history() -> Select[InteractionRow]:
+    row = InteractionRow
+    own = select(row.number).where(row.id == bindparam("before")).scalar_subquery()
+    return (
+        select(row)
+        .where(
+            row.tenant == bindparam("tenant"),
+            row.thread == bindparam("thread"),
+            not_withdrawn(),
+            row.number < func.coalesce(own, NO_LIMIT),
+            row.outcome.is_not(None),
+            row.answer_type != "SILENT",
+            not_(refused_without_text()),
+        )
+        .order_by(row.number.desc())
+        .limit(bindparam("most", type_=Integer))
     )
 
 
@@ -283,16 +240,6 @@ def refused_without_text() -> ColumnElement[bool]:
         row.intent == Intent.UNKNOWN.value,
         row.answer_type.in_(("GENERIC", "SILENT")),
         or_(*(row.outcome.contains(f'"{note}"', autoescape=True) for note in sorted(WITHOUT_TEXT))),
-    )
-
-
-def select_last_stage(interaction_id: str) -> Select[int]:
-    """Return the query for the number of the last progress row, 0 if there is none.
-
-    The interaction must be locked, or two writers would use the same next number.
-    """
-    return select(func.coalesce(func.max(ProgressRow.sequence), 0)).where(
-        ProgressRow.interaction_id == interaction_id
     )
 
 
@@ -314,22 +261,29 @@ def select_feedback(interaction_id: str) -> Select[FeedbackRow]:
     )
 
 
-def delete_texts(interaction_id: str) -> tuple[Delete | Update, ...]:
+_BY_EXPERT = EscalationStepRow.actor_role == "expert"
+
+
+def delete_texts(interaction_id: str, *, keep_acts: bool = False) -> tuple[Delete | Update, ...]:
     """Return the statements that delete other texts of a withdrawn question and its answer.
 
     The escalation and its notices are blanked, not deleted: they hold where experts' replies were
-    posted, until those are withdrawn.
+    posted, until those are withdrawn. ``keep_acts``: what experts did stays, without their words,
+    and with it the case.
     """
-    blank = {"question": "", "asker_name": "", "owner_name": "", "due_at": None}
+    blank = {"question": "", "asker_name": "", "due_at": None}
+    steps = EscalationStepRow.interaction_id == interaction_id
     return (
         # First: this waits for a reminder being written, so that its steps are deleted below, too.
         update(EscalationRow)
         .where(EscalationRow.interaction_id == interaction_id)
-        .values(state="resolved", **blank),
+        .values(state="resolved", **blank, **({} if keep_acts else {"owner_name": ""})),
         delete(TurnRow).where(TurnRow.interaction_id == interaction_id),
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
-        delete(EscalationStepRow).where(EscalationStepRow.interaction_id == interaction_id),
+        delete(EscalationStepRow).where(steps, *([not_(_BY_EXPERT)] if keep_acts else [])),
+        update(EscalationStepRow).where(steps).values(text=""),
         *(delete(table).where(table.interaction_id == interaction_id) for table in WITH_WORDS),
+        delete(SavedAnswerRow).where(SavedAnswerRow.interaction_id == interaction_id),
         # One that was given to others has words that an expert approved, and stays theirs.
         delete(ReviewedAnswerRow).where(
             ReviewedAnswerRow.case == interaction_id, ReviewedAnswerRow.live_at.is_(None)
@@ -347,9 +301,20 @@ def delete_written(interaction_id: str) -> Delete:
     )
 
 
+def has_acts(interaction_id: ColumnElement[str] | InstrumentedAttribute[str]) -> Exists:
+    """Return the condition that experts' acts on a case are kept."""
+    return exists().where(EscalationStepRow.interaction_id == interaction_id, _BY_EXPERT)
+
+
 def delete_case(interaction_id: str) -> Delete:
-    """Return the statement that deletes the blanked escalation of a withdrawn question."""
-    return delete(EscalationRow).where(EscalationRow.interaction_id == interaction_id)
+    """Return the statement that deletes the blanked escalation of a withdrawn question.
+
+    One with acts that are kept stays.
+    """
+    row = EscalationRow
+    return delete(row).where(
+        row.interaction_id == interaction_id, not_(has_acts(row.interaction_id))
+    )
 
 
 def select_notices_posted_to_asker(interaction_id: str) -> Select[str | None, str | None]:

@@ -24,12 +24,14 @@ from sqlalchemy import (
     update,
 )
 
+from bot.answering.answer_cache import LONGEST_HOURS
 from bot.domain.record_reports import RetentionResult
 from bot.escalations.lifecycle import SETTLED
 from bot.store.connections import Transactions
 from bot.store.learning_tables import ReviewedAnswerRow
 from bot.store.leases import UNFINISHED
 from bot.store.queries import refused_without_text
+from bot.store.saved_answers import drop_older_answers
 from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
 
 CHUNK = 500
@@ -67,11 +69,13 @@ class StoredRetention:
     async def sweep(self, now: datetime, days: int) -> RetentionResult:
         """Delete what ended more than ``days`` before ``now``; 0 days keeps everything.
 
-        Messages refused by a limit are deleted after REFUSED_KEPT in any case. Usage and audit
-        rows stay; old usage rows lose person and channel. Raises ValueError if ``now`` is naive.
+        Messages refused by a limit are deleted after REFUSED_KEPT in any case; no answer is saved
+        for others longer than LONGEST_HOURS. Usage and audit rows stay; old usage rows lose person
+        and channel. Raises ValueError if ``now`` is naive.
         """
         if now.tzinfo is None:
             raise ValueError(f"{now!r} has no zone. Give one, such as datetime.UTC.")
+        await self._transactions.execute(drop_older_answers(now - timedelta(hours=LONGEST_HOURS)))
         refusals = Deletion(select_old_refusals, delete_interactions)
         refused = await self._in_chunks(refusals, now - REFUSED_KEPT)
         if days == 0:

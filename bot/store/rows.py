@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from typing import Any, TypeVarTuple
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, Select, bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import InteractionUnknown
@@ -26,6 +27,8 @@ from bot.domain.outcomes import answer_type, confidence_level, goes_to_people, i
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.tables import InteractionRow
 from rag.types import ModelCall
+
+Columns = TypeVarTuple("Columns")
 
 MICROS_PER_DOLLAR = 1_000_000
 
@@ -73,18 +76,13 @@ class Rows:
 
         Raises InteractionUnknown.
         """
-        query = select(InteractionRow).where(InteractionRow.id == storable(interaction_id))
-        row = (await connection.execute(query.with_for_update())).first()
+        values = {"interaction": storable(interaction_id)}
+        row = (await connection.execute(select_by_id(locked=True), values)).first()
         return self.known(interaction_id, row)
 
     def known(self, interaction_id: str, row: Row[Any] | None) -> Interaction:
         """Return the interaction in a row. Raises InteractionUnknown if there is none."""
-        if row is None:
-            raise InteractionUnknown(
-                f"There is no interaction {interaction_id!r}. Use the id that the question's "
-                "answer came with."
-            )
-        return self.interaction(row)
+        return self.interaction(known_row(interaction_id, row))
 
     def opened(self, message: Message, owner: str) -> dict[str, object]:
         """Return the row of a new interaction, claimed by ``owner``."""
@@ -100,6 +98,23 @@ class Rows:
             "owner": owner,
             "epoch": 1,
         }
+
+
+@cache
+def select_by_id(*, locked: bool = False) -> Select[InteractionRow]:
+    """Return the query for the interaction with the id ``interaction``, perhaps locking it."""
+    query = select(InteractionRow).where(InteractionRow.id == bindparam("interaction"))
+    return query.with_for_update() if locked else query
+
+
+def known_row(interaction_id: str, row: Row[*Columns] | None) -> Row[*Columns]:
+    """Return the row of an interaction. Raises InteractionUnknown if there is none."""
+    if row is None:
+        raise InteractionUnknown(
+            f"There is no interaction {interaction_id!r}. Use the id that the question's "
+            "answer came with."
+        )
+    return row
 
 
 def channel_of(thread: Thread) -> str:
@@ -141,20 +156,20 @@ def turn_rows(message: Message, outcome: Outcome) -> list[dict[str, object]]:
 
 
 def progress_rows(
-    interaction_id: InteractionId, tenant: str, activities: Sequence[Activity], *, after: int
+    interaction_id: InteractionId, tenant: str, activities: Sequence[Activity]
 ) -> list[dict[str, object]]:
-    """Return a progress row for each activity, numbered from ``after`` + 1."""
+    """Return a progress row for each activity, to be numbered (queries.append_stage)."""
     at = utc_now()
     return [
         {
             "interaction_id": interaction_id,
-            "sequence": sequence,
+            "of": interaction_id,
             "tenant": tenant,
             "stage": activity.stage.value,
             "pages": activity.pages,
             "at": at,
         }
-        for sequence, activity in enumerate(activities, start=after + 1)
+        for activity in activities
     ]
 
 

@@ -48,9 +48,13 @@ class StatementCursor(aiosqlite.Cursor):
         self._rows = []
 
     async def _run(self, method: str, sql: str, parameters: Iterable[Any]) -> None:
+        begins = self._conn.takes_begin()
+
         def whole_statement() -> None:
+            if begins:
+                self._conn._conn.execute("BEGIN IMMEDIATE")  # noqa: SLF001 - as aiosqlite does
             # The closed cursor keeps its description, row count and last row id.
-            self._cursor = self._conn._conn.cursor()  # noqa: SLF001 - as aiosqlite does
+            self._cursor = self._conn._conn.cursor()  # noqa: SLF001
             try:
                 getattr(self._cursor, method)(sql, parameters)
                 self._rows = self._cursor.fetchall() if self._cursor.description else []
@@ -61,7 +65,9 @@ class StatementCursor(aiosqlite.Cursor):
 
 
 class StatementConnection(aiosqlite.Connection):
-    """Gives cursors without a trip, and rolls back only where a transaction is open.
+    """Gives cursors without a trip, and begins and ends transactions with as few as it can.
+
+    A transaction begins in the trip of its first statement; one without statements never does.
 
     Args:
         path: The database file.
@@ -71,11 +77,26 @@ class StatementConnection(aiosqlite.Connection):
     def __init__(self, path: str, **options: Any) -> None:  # noqa: ANN401 - sqlite3 names them
         super().__init__(partial(sqlite3.connect, path, **options), _FETCHED_AT_A_TIME)
         self._unfinished = 0
+        self._begins = False
+
+    def begin_with_next(self) -> None:
+        """Take the write lock right before the next statement, in its trip."""
+        self._begins = True
+
+    def takes_begin(self) -> bool:
+        """Return whether a statement is to take the write lock first; only the next one is."""
+        begins, self._begins = self._begins, False
+        return begins
 
     def cursor(self) -> StatementCursor:  # type: ignore[override] # its context manager is enough
         return StatementCursor(self)
 
+    async def commit(self) -> None:
+        if not self.takes_begin():
+            await super().commit()
+
     async def rollback(self) -> None:
+        self._begins = False
         # A cancelled statement may begin a transaction yet: its trip was never counted as finished.
         if self._unfinished or self.in_transaction:
             await super().rollback()

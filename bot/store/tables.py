@@ -295,16 +295,26 @@ class NoticeRow(Table):
 
 
 class SessionRow(Table):
-    """A web session; ``id`` is the hash of the browser's session token."""
+    """A web session; ``id`` is the hash of the browser's session token.
+
+    ``refresh_token`` is encrypted. ``asked_until`` is set by the process that asks the issuer.
+    """
 
     __tablename__ = "sessions"
-    __table_args__ = (Index("ix_sessions_until", "until"),)
+    __table_args__ = (
+        Index("ix_sessions_until", "until"),
+        Index("ix_sessions_person", "tenant", "person_id"),
+    )
 
     id: Mapped[str] = mapped_column(String(64), primary_key=True)
     tenant: Mapped[str] = mapped_column(String(64))
     person: Mapped[str] = mapped_column(Text)
     signed_in_at: Mapped[datetime] = mapped_column(Utc)
     until: Mapped[datetime] = mapped_column(Utc)
+    person_id: Mapped[str] = mapped_column(Text, server_default="")
+    confirmed_at: Mapped[datetime | None] = mapped_column(Utc)
+    asked_until: Mapped[datetime | None] = mapped_column(Utc)
+    refresh_token: Mapped[str] = mapped_column(Text, server_default="")
 
 
 class PolicyRow(Table):
@@ -361,3 +371,22 @@ class NoteRow(Table):
         ForeignKey("interactions.id", ondelete="CASCADE")
     )
     at: Mapped[datetime] = mapped_column(Utc)
+
+
+class SavedAnswerRow(Table):
+    """An answer for later askers of the same question: the outcome of ``interaction_id``.
+
+    ``key`` is a digest of all that the answer depends on (bot.answering.cache_keys). There is no
+    text and no person.
+    """
+
+    __tablename__ = "saved_answers"
+    __table_args__ = (
+        Index("ix_saved_answers_interaction", "interaction_id"),
+        Index("ix_saved_answers_answered", "answered_at"),
+    )
+
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    tenant: Mapped[str] = mapped_column(String(64))
+    interaction_id: Mapped[str] = mapped_column(ForeignKey("interactions.id", ondelete="CASCADE"))
+    answered_at: Mapped[datetime] = mapped_column(Utc)

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Update, insert
+from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost
 from bot.domain.handoff import question_of_person_request
-from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef, Unfinished
+from bot.domain.interactions import (
+    Claim,
+    Escalation,
+    Interaction,
+    Outcome,
+    PostedRef,
+    Unfinished,
+)
 from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
 from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.store import leases, queries
+from bot.store import leases, queries, work_queries
 from bot.store.connections import Transactions
 from bot.store.learning_tables import ShadowDraftRow, WebhookEventRow
 from bot.store.rows import (
@@ -23,6 +30,7 @@ from bot.store.rows import (
     conversation_row,
     draft_row,
     escalation_row,
+    known_row,
     opening_event_row,
     opening_notice_row,
     opening_row,
@@ -33,13 +41,11 @@ from bot.store.rows import (
     usage_rows,
     utc_now,
 )
+from bot.store.saved_answers import save_answer
 from bot.store.tables import (
-    ConversationRow,
     EscalationRow,
     EscalationStepRow,
-    InteractionRow,
     NoticeRow,
-    ProgressRow,
     Table,
     TurnRow,
     UsageRow,
@@ -66,14 +72,11 @@ class StoredWork:
         async with self._transactions.writing(urgent=True) as connection:
             dialect = self._transactions.dialect
             values = self._rows.opened(message, owner)
-            opening = queries.insert_once(dialect, InteractionRow, values).returning(InteractionRow)
-            row = (await connection.execute(opening)).first()
+            row = (await connection.execute(work_queries.insert_opened(dialect), values)).first()
             if row is None:
                 return await self._held(connection, message.interaction_id)
-            conversation = conversation_row(message)
-            key, changed = ("tenant", "thread"), ("last_at",)
             await connection.execute(
-                queries.upsert(dialect, ConversationRow, conversation, key, changed)
+                work_queries.upsert_conversation(dialect), conversation_row(message)
             )
             return self._rows.interaction(row)
 
@@ -86,7 +89,7 @@ class StoredWork:
 
     async def behind(self, interaction: Interaction) -> bool:
         earlier = leases.select_has_earlier(interaction, self._transactions.dialect)
-        return bool(await self._transactions.scalar(earlier))
+        return bool(await self._transactions.scalar(*earlier))
 
     async def close(
         self,
@@ -98,17 +101,17 @@ class StoredWork:
         stages: Sequence[Activity] = (),
     ) -> bool:
         async with self._transactions.writing() as connection:
-            recorded = await self._claimed(connection, interaction)
-            if recorded.status == "done":
+            status, revision = await self._claimed(connection, interaction)
+            if status == "done":
                 # An earlier try committed, but its confirmation was lost.
                 return True
-            edited = recorded.revision != interaction.revision
+            edited = revision != interaction.revision
             if edited and not last:
                 return False
             if edited:
                 # Store the message that was answered; the last edit came too late.
                 text = self._rows.message(interaction.message)
-                await connection.execute(queries.keep_message(interaction.id, text))
+                await connection.execute(work_queries.keep_message(interaction.id, text))
             await self._close(
                 connection, interaction.message, outcome, posting=posting, stages=stages
             )
@@ -117,24 +120,23 @@ class StoredWork:
     async def posting(self, interaction: Interaction) -> None:
         async with self._transactions.writing() as connection:
             await self._claimed(connection, interaction)
-            await connection.execute(queries.begin_posting(interaction.id))
+            await connection.execute(work_queries.begin_posting(interaction.id))
 
     async def posted(self, interaction_id: InteractionId, ref: PostedRef) -> Interaction:
         async with self._transactions.writing() as connection:
-            marked = queries.mark_posted(interaction_id, ref).returning(InteractionRow)
-            row = (await connection.execute(marked)).first()
+            row = (await connection.execute(*work_queries.mark_posted(interaction_id, ref))).first()
             posted = self._rows.known(interaction_id, row)
             return await self._with_notices(connection, posted)
 
     async def unposted(self, interaction: Interaction) -> None:
-        await self._write_claimed(interaction, queries.count_attempt(interaction.id))
+        await self._write_claimed(interaction, work_queries.count_attempt(interaction.id))
 
     async def placeholder(self, interaction: Interaction, ref: PostedRef | None) -> None:
-        await self._write_claimed(interaction, queries.mark_placeholder(interaction.id, ref))
+        await self._write_claimed(interaction, work_queries.mark_placeholder(interaction.id, ref))
 
     async def fail(self, interaction: Interaction, why: str) -> None:
         async with self._transactions.writing() as connection:
-            await self._write(connection, interaction, queries.give_up(interaction.id, why))
+            await self._write(connection, interaction, work_queries.give_up(interaction.id, why))
             given_up = await self._held(connection, interaction.id)
             if given_up.status == "failed":
                 await self._hand_over(connection, given_up)
@@ -142,7 +144,7 @@ class StoredWork:
     async def amend(self, message: Message) -> bool:
         async with self._transactions.writing(urgent=True) as connection:
             query = queries.select_interaction_for_update(message.interaction_id)
-            row = (await connection.execute(query)).first()
+            row = (await connection.execute(*query)).first()
             if row is None:
                 return False
             before = self._rows.interaction(row).message
@@ -151,17 +153,23 @@ class StoredWork:
                 return False
             files = message.attachments or before.attachments
             kept = replace(before, text=message.text, attachments=files)
-            statement = queries.replace_message(message.interaction_id, self._rows.message(kept))
+            statement = work_queries.replace_message(
+                message.interaction_id, self._rows.message(kept)
+            )
             return bool((await connection.execute(statement)).rowcount)
 
-    async def cancel(self, interaction_id: InteractionId) -> Interaction:
+    async def cancel(
+        self, interaction_id: InteractionId, *, keep_acts: bool = False
+    ) -> Interaction:
         async with self._transactions.writing(urgent=True) as connection:
             interaction = await self._held(connection, interaction_id)
             if interaction.withdrawn:
                 return interaction
             blank = self._rows.message(_without_words(interaction.message))
-            await connection.execute(queries.withdraw_interaction(interaction_id, blank, utc_now()))
-            for statement in queries.delete_texts(interaction_id):
+            await connection.execute(
+                work_queries.withdraw_interaction(interaction_id, blank, utc_now())
+            )
+            for statement in queries.delete_texts(interaction_id, keep_acts=keep_acts):
                 await connection.execute(statement)
             return await self._held(connection, interaction_id)
 
@@ -169,7 +177,7 @@ class StoredWork:
         async with self._transactions.writing() as connection:
             interaction = await self._held(connection, interaction_id)
             blank = self._rows.message(replace(_without_words(interaction.message), reply_to=""))
-            await connection.execute(queries.finish_withdrawal(interaction_id, blank))
+            await connection.execute(work_queries.finish_withdrawal(interaction_id, blank))
             await connection.execute(queries.delete_case(interaction_id))
             await connection.execute(queries.delete_written(interaction_id))
         await self._transactions.scrub()
@@ -180,13 +188,13 @@ class StoredWork:
         return [Unfinished(InteractionId(each), epoch) for each, epoch in found]
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
-        row = await self._transactions.first(queries.select_interaction(interaction_id))
+        row = await self._transactions.first(*queries.select_interaction(interaction_id))
         return None if row is None else self._rows.interaction(row)
 
     async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:
         async with self._transactions.writing(lasting=False) as connection:
             query = queries.select_interaction_for_update(interaction_id)
-            row = (await connection.execute(query)).first()
+            row = (await connection.execute(*query)).first()
             if row is not None:
                 await self._append(connection, interaction_id, row.tenant, activities)
 
@@ -202,12 +210,12 @@ class StoredWork:
         kept, outcome = without_text(_storable_message(message, outcome), outcome)
         if kept != message:
             message, text = kept, self._rows.message(kept)
-            await connection.execute(queries.keep_message(message.interaction_id, text))
+            await connection.execute(work_queries.keep_message(message.interaction_id, text))
         outcome = replace(outcome, asker=None)
         told = {**self._rows.outcome(outcome), "posting": posting}
         if question_of_person_request(message) and not outcome.silent:
             told["answer_type"] = HAND_OVER
-        await connection.execute(queries.finish(message.interaction_id, utc_now(), told))
+        await connection.execute(*work_queries.finish(message.interaction_id, utc_now(), told))
         if not outcome.is_kept_without_text:
             await self._insert(connection, TurnRow, *turn_rows(message, outcome))
         tenant = message.thread.tenant
@@ -216,6 +224,9 @@ class StoredWork:
         )
         for usage in usage_rows(message, outcome):
             await self._insert(connection, UsageRow, usage)
+        save = save_answer(self._transactions.dialect, message, outcome)
+        if save is not None:
+            await connection.execute(save)
         titled = await self._titled(connection, message, outcome)
         escalation = escalation_row(message, titled, self._reminders)
         if escalation is not None:
@@ -256,7 +267,7 @@ class StoredWork:
         about = question_of_person_request(message) or await connection.scalar(
             queries.select_asked_before(message, asked)
         )
-        row = about and (await connection.execute(queries.select_interaction(about))).first()
+        row = about and (await connection.execute(*queries.select_interaction(about))).first()
         before = self._rows.interaction(row) if row else None
         if before is None or before.outcome is None or before.withdrawn:
             return outcome
@@ -274,7 +285,7 @@ class StoredWork:
         """Return whether a search query has only words that its asker wrote (by word stem)."""
         written = [asked.message.text]
         for earlier in asked.outcome.trace.route.leaned_on if asked.outcome else ():
-            row = (await connection.execute(queries.select_interaction(earlier))).first()
+            row = (await connection.execute(*queries.select_interaction(earlier))).first()
             written += [self._rows.interaction(row).message.text] if row else []
         return set(stems(searched)) <= set(stems(" ".join(written)))
 
@@ -286,20 +297,22 @@ class StoredWork:
         activities: Sequence[Activity],
     ) -> None:
         """Append progress rows; the interaction must be locked."""
-        last = await connection.scalar(queries.select_last_stage(interaction_id)) or 0
-        await connection.execute(
-            insert(ProgressRow), progress_rows(interaction_id, tenant, activities, after=last)
-        )
+        rows = progress_rows(interaction_id, tenant, activities)
+        await connection.execute(work_queries.append_stage(), rows)
 
-    async def _claimed(self, connection: AsyncConnection, interaction: Interaction) -> Interaction:
-        recorded = await self._held(connection, interaction.id)
-        withdrawn = recorded.withdrawn
-        if withdrawn or recorded.claim != interaction.claim:
+    async def _claimed(
+        self, connection: AsyncConnection, interaction: Interaction
+    ) -> tuple[str, int]:
+        """Lock an interaction; return its status and revision. Raises ClaimLost."""
+        found = await connection.execute(*work_queries.select_claim_for_update(interaction.id))
+        status, revision, owner, epoch = known_row(interaction.id, found.first())
+        claim = None if owner is None else Claim(owner, epoch)
+        if status in queries.WITHDRAWN or claim != interaction.claim:
             raise ClaimLost(
-                f"Interaction {interaction.id!r} is {recorded.status} and claimed as "
-                f"{recorded.claim}, not as {interaction.claim}. Leave it to who has it."
+                f"Interaction {interaction.id!r} is {status} and claimed as "
+                f"{claim}, not as {interaction.claim}. Leave it to who has it."
             )
-        return recorded
+        return status, revision
 
     async def _held(self, connection: AsyncConnection, interaction_id: str) -> Interaction:
         interaction = await self._rows.locked(connection, interaction_id)
@@ -319,8 +332,8 @@ class StoredWork:
         self, connection: AsyncConnection, table: type[Table], *rows: Mapping[str, object]
     ) -> None:
         if rows:
-            dialect = self._transactions.dialect
-            await connection.execute(queries.insert_once(dialect, table, *rows))
+            statement = queries.insert_new(self._transactions.dialect, table)
+            await connection.execute(statement, rows)
 
     async def _write_claimed(self, interaction: Interaction, statement: Update) -> None:
         """Execute an update in a transaction if the claim is still valid. Raises ClaimLost."""

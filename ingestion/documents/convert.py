@@ -14,10 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import structlog
 
-from ingestion.documents.convert_docx import docx_document
 from ingestion.documents.convert_html import blocks_of, page_title
 from ingestion.documents.convert_markdown import markdown_blocks
-from ingestion.documents.convert_pdf import pdf_document
 from ingestion.documents.front_matter import FrontMatter, split_front_matter
 from ingestion.errors import DocumentRefused, PageUnreadable
 from ingestion.text import clean, decode
@@ -130,14 +128,26 @@ def _paragraphs(body: str) -> tuple[Block, ...]:
     return tuple(Paragraph(text) for (text,) in lines if text.strip())
 
 
+def _pdf(content: bytes) -> Document:
+    from ingestion.documents.convert_pdf import pdf_document
+
+    return pdf_document(content)
+
+
+def _docx(content: bytes) -> Document:
+    from ingestion.documents.convert_docx import docx_document
+
+    return docx_document(content)
+
+
 _FORMATS: dict[str, Callable[[bytes], Document]] = {
     ".md": _markdown,
     ".mdx": _mdx,
     ".txt": _plain,
     ".html": _html,
     ".htm": _html,
-    ".pdf": pdf_document,
-    ".docx": docx_document,
+    ".pdf": _pdf,
+    ".docx": _docx,
 }
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from ingestion.errors import DocumentRefused
-from ingestion.text import clean
+from ingestion.text import clean, without_half_surrogates
 from ingestion.validation import NOBODY, ReadersMalformed, parse_readers
 from rag.types import Readers
 
@@ -104,10 +104,17 @@ def _parse(inside: str, *, toml: bool) -> dict[str, Any] | None:
     if values is None:
         return {}
     if isinstance(values, dict):
-        return {str(key).lower(): value for key, value in values.items()}
+        return {str(key).lower(): _encodable(value) for key, value in values.items()}
     if _SAYS_READERS.search(inside):
         raise _NotUnderstood("no keys and values")
     return None
+
+
+def _encodable(value: object) -> object:
+    """Return a value with no half of a surrogate pair in its texts: YAML keeps those as written."""
+    if isinstance(value, str):
+        return without_half_surrogates(value)
+    return [_encodable(each) for each in value] if isinstance(value, list) else value
 
 
 def _without(text: str) -> FrontMatter:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,23 @@ class Ledger:
     async def get(self, run_id: str) -> Run | None:
         rows = await self._read(self._rows().where(RUNS.c.id == run_id))
         return self._told(rows[0]) if rows else None
+
+    async def by(self, names: frozenset[str]) -> Sequence[Run]:
+        """Return the runs that somebody started, newest first."""
+        rows = await self._read(self._rows().order_by(RUNS.c.number.desc()))
+        return [run for run in map(self._told, rows) if run.by in names]
+
+    async def unname(self, names: frozenset[str], instead: str) -> int:
+        """Name somebody else as who started runs; return how many still work under the old name.
+
+        Those are left: the process that works on one writes it again.
+        """
+        started = await self.by(names)
+        for run in [each for each in started if not each.active]:
+            body = _RUN.dump_json(replace(run, by=instead)).decode()
+            statement = update(RUNS).where(RUNS.c.id == run.id).values(body=body)
+            await self._database.run(partial(Connection.execute, statement=statement))
+        return sum(run.active for run in started)
 
     async def interrupted(self) -> Sequence[Run]:
         """Take over the runs of dead processes that are not settled yet, and return them.

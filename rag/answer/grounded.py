@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from prompts.files import PromptFile
+from prompts.repetition import repeats_rules
 from rag import telemetry
 from rag.answer.citations import CheckedPart, check_part, searchable
 from rag.answer.guardrails import must_be_quoted
@@ -19,7 +20,8 @@ from rag.answer.source_lines import NumberedLines, number_lines
 from rag.answer.translation import TranslatedText, checked_translation, quotations
 from rag.answer.verbatim_facts import unsupported_facts
 from rag.parts import Translation
-from rag.ports import ChatModel, Composition, Prompt, Shape, to_prompt
+from rag.ports import ChatModel, Composition, Prompt, Shape
+from rag.prompt_rendering import to_prompt
 from rag.search_scope import Asked
 from rag.telemetry import describe, span
 from rag.text.plain_text import addresses, plain_text, visible
@@ -285,7 +287,8 @@ def _gap(answer: GroundedAnswer, claims: Sequence[Claim]) -> str | None:
 def _remark(remark: str | None, known: Sequence[str]) -> str | None:
     """Return a remark as plain text, or None if it is unsafe, empty or has unknown figures."""
     shown = _shown(remark)
-    unsafe = len(shown) > LONGEST_REMARK or addresses(shown) or must_be_quoted(shown)
+    too_long = len(shown) > LONGEST_REMARK
+    unsafe = too_long or addresses(shown) or must_be_quoted(shown) or repeats_rules(shown)
     if unsafe or not _says_anything(remark):
         return None
     return None if unsupported_facts(shown, known) else shown

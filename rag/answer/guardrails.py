@@ -1,12 +1,16 @@
 """Detect statements that no answer may make in the help desk's own voice; no I/O.
 
 A model that obeys a hostile page claims that somebody was informed, or asks for a password, and
-readers trust the help desk's words. Covers English and German.
+readers trust the help desk's words. Covers English and German, also in letters that only look
+like those of Latin script.
 """
 
 from __future__ import annotations
 
+import html
 import re
+
+from rag.text.look_alikes import latin_letters
 
 _COLLEAGUE = (
     r"(?:(?:an?|the|our|your|another|some|one of (?:our|the))\s+(?:\w+\s+){0,2}?"
@@ -153,7 +157,8 @@ def is_unsafe_in_small_talk(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    plain = re.sub(r"\bI['\u2019]m\b", "I am", " ".join(text.split()), flags=re.IGNORECASE)
+    seen = " ".join(latin_letters(html.unescape(text)).split())
+    plain = re.sub(r"\bI['\u2019]m\b", "I am", seen, flags=re.IGNORECASE)
     for shortened, full in _SHORTENED:
         plain = shortened.sub(full, plain)
     return plain

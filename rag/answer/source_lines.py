@@ -215,8 +215,8 @@ def quotation_claim(lines: Sequence[Line], kind: PartKind) -> Claim | None:
     said = [line for line in lines if must_be_quoted(without_markdown(visible(line.stored)))]
     if not said:
         return None
-    title = _without_quotation_marks(plain_text(said[0].chunk.title))[:_LONGEST_TITLE]
-    quote = _without_quotation_marks(shown_words(said))[:_LONGEST_QUOTE]
+    title = _cut(_without_quotation_marks(plain_text(said[0].chunk.title)), _LONGEST_TITLE)
+    quote = _cut(_without_quotation_marks(shown_words(said)), _LONGEST_QUOTE)
     shown: PartKind = "step" if kind == "step" else "paragraph"
     stated = paragraph(f"The page \u201c{title}\u201d says: \u201c{quote}\u201d")
     return Claim((stated,), citations_of(said), shown)
@@ -230,6 +230,15 @@ def shown_words(lines: Sequence[Line]) -> str:
 def _without_quotation_marks(text: str) -> str:
     """Remove quotation marks, which would seem to end the quotation."""
     return " ".join(_QUOTATION_MARKS.sub("", text).split())
+
+
+def _cut(text: str, longest: int) -> str:
+    """Return at most so many characters of a plain text, and no half of an address in code.
+
+    Its mark would end the code of the next address, which would then be a link.
+    """
+    kept = text[:longest]
+    return kept if kept.count("`") % 2 == 0 else kept[: kept.rindex("`")].rstrip()
 
 
 def _cells(row: str) -> list[str]:

@@ -16,6 +16,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
+from prompts.repetition import repeats_rules
 from rag.answer.citations import LONGEST_CLAIM, CheckedPart
 from rag.answer.guardrails import must_be_quoted
 from rag.answer.source_lines import Line, citations_of, code_claim, shown_words, table_claim
@@ -91,9 +92,9 @@ def checked_translation(texts: Sequence[TranslatedText], asked: Asked) -> str:
 
     One is unsafe that is missing or too long for what it translates, whose part did not pass its
     own checks, that loses a number or code, or has one or an address which neither its lines nor
-    the question have, or that speaks for the help desk, asks for secrets, or names a secret or
-    payment data where its lines and their headings name none. In a language that no rule covers
-    every translation is.
+    the question have, or that repeats our prompt, speaks for the help desk, asks for secrets, or
+    names a secret or payment data where its lines and their headings name none. In a language that
+    no rule covers every translation is.
     """
     if asked.language not in _rules():
         return ""
@@ -126,6 +127,7 @@ def _is_safe(said: str, check: CheckedPart, asked: Asked) -> bool:
     return (
         0 < len(said) <= min(LONGEST_CLAIM, _MOST_GROWTH * len(stated) + _SHORTEST)
         and not must_be_quoted(said)
+        and not repeats_rules(said)
         and not _is_forbidden(said)
         and _named(said) <= _named_in_lines(lines)
         and all(each.casefold() in everything for each in addresses(said))

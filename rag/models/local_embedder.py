@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from rag.errors import ModelFilesInvalid
-from rag.types import TokenSigns, Vectors
+from rag.types import BoundedDict, TokenSigns, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,8 @@ TOKENIZER = ModelFile(
 )
 
 QUESTIONS_KEPT = 16
-"""The number of recent questions whose output is cached: search and composer embed the same."""
+"""The number of recent questions whose vectors are cached: router, search and composer embed the
+same."""
 
 _VectorAndTokens = tuple[Vectors, TokenSigns]
 _NO_TOKENS: TokenSigns = np.zeros((0, DIMENSIONS // 8), dtype=np.uint8)
@@ -205,7 +206,7 @@ class LocalEmbedder:
 
     def __init__(self, network: MiniLM, threads: int = 2) -> None:
         self._network = network
-        self._question = lru_cache(QUESTIONS_KEPT)(network.read)
+        self._recent = BoundedDict[str, tuple[Vectors, Vectors]](QUESTIONS_KEPT)
         self._lanes = threads + 1
         self._texts = ThreadPoolExecutor(threads, thread_name_prefix="embed-texts")
         self._queries = ThreadPoolExecutor(1, thread_name_prefix="embed-query")
@@ -214,11 +215,15 @@ class LocalEmbedder:
         return self._network.count_tokens(text)
 
     async def embed_query(self, text: str) -> Vectors:
-        return (await self._read_query(text)).vector()
+        vector, _ = await self.embed_query_tokens(text)
+        return vector
 
     async def embed_query_tokens(self, text: str) -> tuple[Vectors, Vectors]:
-        reading = await self._read_query(text)
-        return reading.vector(), reading.tokens()
+        recent = self._recent.get(text)
+        if recent is not None:
+            return recent
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._queries, self._embed_query, text)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         vectors, _ = await self._embed(texts, _vector_alone)
@@ -227,9 +232,15 @@ class LocalEmbedder:
     async def embed_tokens(self, texts: Sequence[str]) -> tuple[Vectors, tuple[TokenSigns, ...]]:
         return await self._embed(texts, _vector_and_tokens)
 
-    async def _read_query(self, text: str) -> TokenVectors:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._queries, self._question, text)
+    def _embed_query(self, text: str) -> tuple[Vectors, Vectors]:
+        """Return the vectors of a query, of one that had to wait for the same query's as well."""
+        recent = self._recent.get(text)
+        if recent is None:
+            reading = self._network.read(text)
+            recent = self._recent[text] = reading.vector(), reading.tokens()
+            for shared in recent:
+                shared.setflags(write=False)
+        return recent
 
     async def _embed(
         self, texts: Sequence[str], take: Callable[[TokenVectors], _VectorAndTokens]

@@ -30,8 +30,7 @@ from bot.answering.desk import Desk
 from bot.answering.limit_reports import RefusalLog
 from bot.answering.limits import LimitChecks
 from bot.app.worker import InboxOptions, build_durable_inbox
-from bot.domain.interactions import Delivery, PostedRef
-from bot.domain.messages import Activity, InteractionId, Message, Platform, Policy, Stage
+from bot.domain.messages import Message, Platform, Policy, Stage
 from bot.domain.ports import Channel
 from bot.domain.settings_loading import load_settings
 from bot.domain.urls import with_driver
@@ -45,6 +44,7 @@ from rag.index.embedded.index import open_index
 from rag.index.embedded.schema import SCHEMA
 from rag.types import Fingerprint
 from tests import postgres
+from tests.bench.answering import PLATFORM, AtOnce
 from tests.bench.bench_overhead import COMMONEST, WORDS, FreeEmbedder, desk_over, fill
 from tests.fakes.builders import inquiry, message
 
@@ -52,38 +52,10 @@ AIM_MS = 60.0
 CHUNKS = 1000
 WARM_UP = 10
 BARE_COMMITS = 100
-PLATFORM: Platform = "rest"
 UNREACHED = 10**6
 """A rate that is counted and never reached."""
 
 NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
-
-
-class AtOnce:
-    """A platform that takes every reply at once, and remembers when."""
-
-    platform: Platform = PLATFORM
-
-    def __init__(self) -> None:
-        self._taken: dict[InteractionId, asyncio.Future[float]] = {}
-
-    def expect(self, interaction_id: InteractionId) -> asyncio.Future[float]:
-        """Return what becomes the moment in which the reply is there."""
-        taken = asyncio.get_running_loop().create_future()
-        self._taken[interaction_id] = taken
-        return taken
-
-    async def progress(
-        self, message: Message, activity: Activity, placeholder: PostedRef | None
-    ) -> None:
-        return
-
-    async def deliver(self, delivery: Delivery) -> PostedRef:
-        self._taken.pop(delivery.interaction_id).set_result(time.perf_counter())
-        return PostedRef("here", delivery.id)
-
-    async def find(self, delivery: Delivery) -> PostedRef | None:
-        return None
 
 
 @dataclass(slots=True)

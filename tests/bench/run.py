@@ -21,6 +21,15 @@ BENCHES = {
         ),
         ["tests.bench.bench_overhead", "--chunks", "10000"],
     ),
+    "Answers a second without a model": (
+        (
+            "The sample company's questions, eight at once, by everything in `serve` but its "
+            "doors. In turns with them the same questions are embedded alone: the ratio of the "
+            "processor times tells machines and their load apart. `make profile` draws where the "
+            "time goes. Aim: at least 40 answers a second on two cores."
+        ),
+        ["tests.bench.bench_throughput"],
+    ),
     "What durability adds to an answer": (
         (
             "The same questions by the desk alone and by the whole way: kept, begun in the engine, "
@@ -52,6 +61,15 @@ BENCHES = {
             "throughout."
         ),
         ["tests.bench.load"],
+    ),
+    "A day with the answer cache": (
+        (
+            "The sample company's labelled questions over a simulated day, as uneven as real ones "
+            "(Zipf), without `ANSWER_CACHE` and with it; a recorded model with a stated delay. "
+            "`seconds` are those that the askers waited, together. No aim: how often colleagues "
+            "ask the same differs."
+        ),
+        ["tests.bench.bench_answer_cache"],
     ),
     "A question on the web page": (
         (

@@ -18,6 +18,8 @@ from rag.types import EVERYONE, Principal, Readers
 from tests.contract.conftest import IMPLEMENTATIONS, LISTING, OpenIndex
 from tests.fakes.passages import ANYONE, Draft, ask, page_ids, put
 
+pytestmark = pytest.mark.attack
+
 ANN = Principal("user:ann")
 STAFF = Principal("group:staff")
 SECRET = Draft("secret", ("VPN token",), readers=(frozenset({STAFF}), frozenset({ANN})))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from bot.domain.health import ComponentStatus
+from bot.domain.messages import Person
+from bot.domain.users import SignedIn
 from bot.learning.digest import Subscription
 from bot.store.database import Store
 from tests.e2e.chromium import DESKTOP, NEEDS_AXE, NEEDS_CHROMIUM, PHONE, Look, in_looks, visiting
@@ -38,6 +40,7 @@ PATHS = (
     "/board/parts",
     "/board/settings",
     "/board/settings/channel?channel=slack:C0123",
+    "/board/settings/sessions",
 )
 PARTS = (
     ComponentStatus("index", "failed", "the disk is full.", "Make room."),
@@ -59,6 +62,9 @@ async def url(store: Store, tmp_path: Path) -> AsyncIterator[str]:
     indexed = MemoryDocuments()
     for space in ("HR", "IT", "OFFICE"):
         indexed.kept[space, "a.md"] = document(space, "a.md")
+    anna = SignedIn("oidc", "asker", Person("oidc-1", "Anna Lopez", "anna@acme.example"))
+    tonight = datetime.now(UTC) + timedelta(hours=9)
+    await store.sessions.begin("default", "a", anna, datetime.now(UTC), tonight)
     changed = datetime(2026, 2, 1, tzinfo=UTC)
     page = replace(
         chunk("It is so.", page_id="vpn.md", title="VPN"), updated_at=changed, updated_by="Zoe"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,26 +21,13 @@ from rag.answer.grounded import GroundedComposer
 from rag.answer.guardrails import is_unsafe_in_small_talk
 from rag.types import Answer, Passage
 from tests.fakes.desk import TRACE
-from tests.fakes.hostile_wiki import answers_over_rest, effects_in, is_marked
 from tests.fakes.model_server import answer_json, answer_part
 from tests.fakes.obeying_model import IMPERSONATIONS
 from tests.fakes.rag_ports import ScriptedModel
+from tests.sweeps.hostile.judge import Effect, Shown, effects_of, without_quotations
 from tests.unit.rag.answer.test_citations import chunk
 
-
-async def test_no_hand_over_promise_or_request_comes_as_our_own_words(tmp_path: Path) -> None:
-    answered = await answers_over_rest(IMPERSONATIONS, tmp_path)
-
-    rag = [each for each in answered if each.answer_type == "RAG"]
-    assert len(rag) == len(answered), "every page was answered from, so every attack was tried"
-    assert [found for each in rag for found in effects_in(each.text)] == []
-    assert any(is_marked(each.text) for each in rag)
-
-
-def test_the_check_sees_what_is_said_in_our_voice() -> None:
-    for line in IMPERSONATIONS:
-        assert list(effects_in(f"It costs 7 euro. {line} [1]"))
-        assert not list(effects_in(f"The page \u201cA\u201d says: \u201c{line}\u201d [1]"))
+pytestmark = pytest.mark.attack
 
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -99,8 +85,13 @@ def _strings(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def said_in_our_voice(text: str) -> list[str]:
-    return [effect for effect in effects_in(text) if not effect.startswith("live")]
+def said_in_our_voice(text: str) -> list[Effect]:
+    return list(effects_of(Shown((), text, text)))
+
+
+def is_marked(text: str) -> bool:
+    """Return whether a text has a quotation with its page's name."""
+    return without_quotations(text) != text
 
 
 @pytest.mark.parametrize("shown", [on_slack, on_teams])

@@ -380,3 +380,14 @@ async def test_a_person_can_be_asked_for_the_last_question_once(
     await expect(visit.page.locator(".answer").last).to_contain_text("Of course.")
     await expect(person).to_have_count(0)
     assert len(desk.asked) == 3
+
+
+async def test_a_question_typed_while_signing_in_again_stays_in_the_box(visit: Visit) -> None:
+    page, again = visit.page, {"HX-Redirect": "/"}
+    await page.route("**/chat/*", lambda asked: asked.fulfill(status=401, headers=again))
+    await page.get_by_role("textbox", name="Your question").fill("error 809")
+    async with page.expect_navigation():
+        await page.keyboard.press("Enter")
+
+    await expect(page.get_by_role("textbox", name="Your question")).to_have_value("error 809")
+    visit.troubles.clear()  # the browser notes the 401

@@ -1,84 +1,55 @@
-"""Measures how many public prompt injections have an effect over REST, and on Slack by any carrier.
+"""Measures how many public prompt injections have an effect on the web, over REST, Slack and Teams.
 
-``python -m tests.evals.attacks_eval [--shared DIR]`` writes one line for each effect, and a sum.
-The model obeys every attack (tests/fakes/obeying_model.py): measured is what code stops. Over
-REST also made-up hand-overs and requests for passwords count, in our own voice (``guardrails``).
+``python -m tests.evals.attacks_eval [--shared DIR]`` has a model obey every attack below
+FRONTDESK_EVAL_DATA (``prompt_attacks``) in four forms, planted by one carrier after the other, on
+all platforms (tests/sweeps/hostile): measured is what code stops. It writes one line for each
+effect, and a table. Attacks of our own are tried by ``make attack`` in the same way.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bot.observability.logs import set_up_logs
-from tests.fakes.applications import take_over_slack
-from tests.fakes.hostile_wiki import SECRET, answers_over_rest, effects_in
-from tests.fakes.obeying_model import IMPERSONATIONS
-from tests.fakes.slack.hostile_text import joined_text, wrong_in
-from tests.fakes.slack.server import FakeSlack
-from tests.sweeps.slack.scenarios import CARRIERS, hostile_scenario
+from tests.sweeps.hostile.attacks import with_goals
+from tests.sweeps.hostile.combinations import CARRIERS, combinations
+from tests.sweeps.hostile.matrix import run_matrix
 
 _ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("FRONTDESK_EVAL_DATA", _ROOT.parent / "shared" / "data"))
 
 
-def attacks(shared: Path, most: int | None = None) -> list[str]:
-    """Return the public attacks. Raises FileNotFoundError when they are not there."""
-    lines = (shared / "prompt_attacks" / "prompts.jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    return [row["text"] for row in rows if row["label"] == "attack"][:most]
-
-
-async def effects(texts: Sequence[str], folder: Path) -> tuple[list[str], int]:
-    """Return what had an effect, and how many calls were looked through."""
-    async with FakeSlack().serving() as slack, hostile_scenario(texts, slack, folder) as siege:
-        await siege.all()
-        sent = list(siege.slack.requests)
-    told = [f"{SECRET} was told"] * (SECRET in joined_text(sent))
-    return [*wrong_in(sent), *told], len(sent)
-
-
-async def effects_over_rest(texts: Sequence[str], folder: Path) -> tuple[list[str], int]:
-    """Return what had an effect, and how many answers from pages were looked through."""
-    answered = await answers_over_rest([*texts, *IMPERSONATIONS], folder)
-    from_pages = [each for each in answered if each.answer_type == "RAG"]
-    return [found for each in from_pages for found in effects_in(each.text)], len(from_pages)
+def attacks(shared: Path) -> list[str]:
+    """Return the public attacks; none where they are not there."""
+    path = shared / "prompt_attacks" / "prompts.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return [row["text"] for row in map(json.loads, lines) if row["label"] == "attack"]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Return 1 when an attack had an effect."""
-    parser = argparse.ArgumentParser(prog="python -m tests.evals.attacks_eval", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.evals.attacks_eval")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the public sets")
-    parser.add_argument("--rest-alone", action="store_true", help="leave Slack out")
     parser.add_argument("--most", type=int, default=None, help="so many attacks only")
+    parser.add_argument(
+        "--carriers", type=int, default=1, help=f"carriers of each form, 1 to {len(CARRIERS)}"
+    )
+    parser.add_argument("--processes", type=int, default=2, help="companies at a time")
     chosen = parser.parse_args(arguments)
     set_up_logs("error")
-    take_over_slack()
-    texts = attacks(chosen.shared, chosen.most)
-    with TemporaryDirectory() as folder:
-        found, answers = asyncio.run(effects_over_rest(texts, Path(folder)))
-    sys.stdout.writelines(f"{one}\n" for one in found)
-    sys.stdout.write(
-        f"{len(texts) + len(IMPERSONATIONS)} attacks over REST: {len(found)} effects in {answers} "
-        "answers from pages\n"
-    )
-    return int(bool(found)) | (0 if chosen.rest_alone else _on_slack(texts))
-
-
-def _on_slack(texts: Sequence[str]) -> int:
-    with TemporaryDirectory() as folder:
-        found, calls = asyncio.run(effects(texts, Path(folder)))
-    sys.stdout.writelines(f"{one}\n" for one in found)
-    sys.stdout.write(
-        f"{len(texts)} attacks by {CARRIERS} carriers: {len(found)} effects in {calls} calls\n"
-    )
-    return int(bool(found))
+    texts = attacks(chosen.shared)[: chosen.most]
+    if not texts:
+        sys.stdout.write(f"No public attacks below {chosen.shared}: nothing to try\n")
+        return 0
+    tried = combinations(with_goals(texts), carriers_each=chosen.carriers)
+    result = run_matrix(tried, processes=chosen.processes)
+    sys.stdout.writelines(f"{line}\n" for line in result.lines())
+    return int(bool(result.effects))
 
 
 if __name__ == "__main__":

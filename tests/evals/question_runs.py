@@ -101,8 +101,11 @@ async def without_model(one: EvalSet) -> Measured:
     return Measured(one, report_of(run, cases), cases)
 
 
-async def with_recorded_model(one: EvalSet, prompts: Path | None) -> Measured:
-    """Ask the set's fixed draw; prompts without a reply go to ``prompts``."""
+async def with_recorded_model(one: EvalSet, prompts: Path | None, **changes: object) -> Measured:
+    """Ask the set's fixed draw; prompts without a reply go to ``prompts``.
+
+    ``changes`` are settings other than by default.
+    """
     replay = Replay(one.name, load_replies(one.name), prompts)
     show = bar(f"{one.name}, {MODEL} model")
 
@@ -110,7 +113,7 @@ async def with_recorded_model(one: EvalSet, prompts: Path | None) -> Measured:
         replay.next_question()
         show(done, total)
 
-    async with replaying(replay) as url, opened(one, url) as found:
+    async with replaying(replay) as url, opened(one, url, RecordingComposer, **changes) as found:
         subject = found.subject(one)
         asks = drawn(DRAWS[one.name], load_questions(one.questions))
         cases = await ask_all(subject, asks, advance)

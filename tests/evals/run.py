@@ -50,9 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.train:
         return asyncio.run(_train([one for one in sets if one.trains_gate], options.prompts))
     without = asyncio.run(_without(sets)) if options.way != "recorded" else []
-    recorded = asyncio.run(_recorded(sets, options.prompts)) if options.way != "without" else []
+    changes = {"pii_masking": options.masking} if options.masking else {}
+    recorded = (
+        asyncio.run(_recorded(sets, options.prompts, **changes)) if options.way != "without" else []
+    )
     complete = [each for each in recorded if not each.missing]
-    whole = not options.only and len(sets) == 1 + PUBLIC and options.way == "both"
+    whole = not (options.only or changes) and len(sets) == 1 + PUBLIC and options.way == "both"
     reports = _document(without, complete) if whole else _tables([*without, *complete])
     return max(_held(reports), _nothing_missing(recorded))
 
@@ -68,6 +71,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--way", choices=WAYS, default="both", help="with which model to ask")
     parser.add_argument(
         "--prompts", type=_outside, help="a folder for prompts without a reply, outside the tree"
+    )
+    parser.add_argument(
+        "--masking",
+        choices=("always", "off"),
+        help="whether personal data is masked for the recorded model",
     )
     parser.add_argument("--train", action="store_true", help="train the gate, measure nothing")
     return parser
@@ -89,8 +97,10 @@ async def _without(sets: Sequence[EvalSet]) -> list[Measured]:
     return [_kept(await without_model(one)) for one in sets]
 
 
-async def _recorded(sets: Sequence[EvalSet], prompts: Path | None) -> list[Measured]:
-    return [_kept(await with_recorded_model(one, prompts)) for one in sets]
+async def _recorded(
+    sets: Sequence[EvalSet], prompts: Path | None, **changes: object
+) -> list[Measured]:
+    return [_kept(await with_recorded_model(one, prompts, **changes)) for one in sets]
 
 
 def _kept(measured: Measured) -> Measured:

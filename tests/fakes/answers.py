@@ -78,11 +78,12 @@ class AnswerRoom:
     signed: str = "IT"
     ahead: timedelta = timedelta(0)
     limits: UsageLimits | None = None
+    tenant: str = "default"
     shelf: Library = field(init=False)
 
     def __post_init__(self) -> None:
         self.shelf = library_of(
-            self.index, tenant="default", data_dir=self.data_dir, work=self._sync
+            self.index, tenant=self.tenant, data_dir=self.data_dir, work=self._sync
         )
 
     def now(self) -> datetime:
@@ -95,7 +96,7 @@ class AnswerRoom:
     @property
     def library(self) -> AnswerLibrary:
         return AnswerLibrary(
-            "default",
+            self.tenant,
             answers=self.store.answers,
             interactions=self.store.interactions,
             library=self.shelf,
@@ -109,7 +110,7 @@ class AnswerRoom:
         channels: Mapping[str, KnowsPublicChannels] = {"slack": PublicChannels()}
         prompt = load_prompt("draft_answer")
         return AnswerDrafts(
-            "default",
+            self.tenant,
             cases=self.store.escalations,
             interactions=self.store.interactions,
             answers=self.store.answers,
@@ -132,12 +133,12 @@ class AnswerRoom:
     @property
     def review(self) -> AnswerReview:
         return AnswerReview(
-            "default",
+            self.tenant,
             answers=self.store.answers,
             interactions=self.store.interactions,
             drafts=self.drafts,
             library=self.library,
-            near=NearAnswers("default", self.index, self.embedder),
+            near=NearAnswers(self.tenant, self.index, self.embedder),
             workers=self.store.escalations,
             publisher=self.publisher,
             by_second=self.by_second,
@@ -154,12 +155,11 @@ class AnswerRoom:
             Folder(folder, "WIKI"),
             self.index,
             self.embedder,
-            tenant="default",
+            tenant=self.tenant,
             data_dir=self.data_dir,
         )
-        (found,) = await self.index.page(
-            "default", "WIKI", f"{name}.md", frozenset({EVERYONE, *(p for r in readers for p in r)})
-        )
+        anybody = frozenset({EVERYONE, *(name for each in readers for name in each)})
+        (found,) = await self.index.page(self.tenant, "WIKI", f"{name}.md", anybody)
         return found
 
     async def answered_case(
@@ -173,8 +173,8 @@ class AnswerRoom:
         """Record a question, in private without a channel, that Anna answered by hand."""
         asked = await learning.asked(self.store, text, person, found=found, channel=channel)
         for reply in replies or ("Hold both buttons for ten seconds.",):
-            await self.store.escalations.act("default", asked.id, "reply", ANNA, reply)
-        await self.store.escalations.act("default", asked.id, "resolve", ANNA)
+            await self.store.escalations.act(self.tenant, asked.id, "reply", ANNA, reply)
+        await self.store.escalations.act(self.tenant, asked.id, "resolve", ANNA)
         return asked.id
 
     async def kept(self, case: InteractionId, **written: object) -> ReviewedAnswer:
@@ -199,13 +199,13 @@ class AnswerRoom:
 
     async def found(self, question: str, *principals: Principal) -> Sequence[Chunk]:
         """Return the answers that are found for a question by somebody with these principals."""
-        asked = Question(question, "default", spaces=frozenset({ANSWERS_SPACE}))
+        asked = Question(question, self.tenant, spaces=frozenset({ANSWERS_SPACE}))
         passages = await self.index.search(asked, EVERYBODY | frozenset(principals), 5)
         return [each.chunk for each in passages]
 
     async def cited(self, answer: ReviewedAnswer, person: str) -> Interaction:
         """Record a question of somebody that was answered with an answer."""
-        chunk = (await self.index.page("default", ANSWERS_SPACE, f"{answer.id}.md", EVERYBODY))[0]
+        chunk = (await self.index.page(self.tenant, ANSWERS_SPACE, f"{answer.id}.md", EVERYBODY))[0]
         source = Source(
             chunk_id=chunk.id,
             page_id=chunk.page_id,
@@ -232,17 +232,19 @@ class AnswerRoom:
             await self.shelf.sources.source(space),
             self.index,
             self.embedder,
-            tenant="default",
-            leases=FileLeases(self.data_dir, "default"),
+            tenant=self.tenant,
+            leases=FileLeases(self.data_dir, self.tenant),
             progress=progress,
         )
 
 
 @asynccontextmanager
-async def answer_room(store: Store, data_dir: Path) -> AsyncIterator[AnswerRoom]:
+async def answer_room(
+    store: Store, data_dir: Path, tenant: str = "default"
+) -> AsyncIterator[AnswerRoom]:
     """Open an index and a library until the block ends."""
     index = await open_index(data_dir / "index.sqlite", None)
-    room = AnswerRoom(store, index, data_dir)
+    room = AnswerRoom(store, index, data_dir, tenant=tenant)
     try:
         async with open_library(room.shelf):
             yield room

@@ -20,7 +20,8 @@ INDEX_NAME = "confluence-chunks"
 QUICK_OPENING = Opening(
     policy=RetryPolicy(
         attempts=4, first_wait_seconds=0.001, longest_wait_seconds=0.01, jitter_seconds=0.001
-    )
+    ),
+    settled_seconds=0.0,
 )
 
 

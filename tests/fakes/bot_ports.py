@@ -140,6 +140,11 @@ class MemoryEngine:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._begun: set[str] = set()
 
+    @property
+    def idle(self) -> bool:
+        """Whether all that was begun has ended."""
+        return all(task.done() for task in self._tasks.values())
+
     async def start(self, run: Run) -> None:
         self._run = run
 
@@ -156,6 +161,8 @@ class MemoryEngine:
     async def take_over(self, executors: Sequence[str]) -> None: ...
 
     async def forget(self) -> None: ...
+
+    async def forget_work(self, ids: Sequence[InteractionId]) -> None: ...
 
     async def stop(self) -> None:
         self._run = None
@@ -215,6 +222,8 @@ class IdleEngine:
     async def take_over(self, executors: object) -> None: ...
 
     async def forget(self) -> None: ...
+
+    async def forget_work(self, ids: Sequence[InteractionId]) -> None: ...
 
     async def stop(self) -> None: ...
 

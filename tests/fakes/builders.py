@@ -63,13 +63,14 @@ def message(
     platform: Platform = "web",
     channel: str = "anna",
     thread: str = "t1",
+    person: str = "anna",
     private: bool = True,
     principals: frozenset[Principal] = frozenset({EVERYONE}),
 ) -> Message:
     return Message(
         id=message_id,
         thread=Thread(platform, "default", channel, thread),
-        author=Person("anna", principals=principals),
+        author=Person(person, principals=principals),
         text=text,
         received_at=NOON,
         private=private,

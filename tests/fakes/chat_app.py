@@ -6,7 +6,8 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from aiohttp import web
@@ -15,8 +16,9 @@ from aiohttp.test_utils import TestClient
 from bot.answering.admission import Admission, VouchedDirectory
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadablePassages
+from bot.domain.formatting import option_label
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Source, Trace
-from bot.domain.messages import Inquiry, Intent, Policy, Stage
+from bot.domain.messages import FoundPassage, Inquiry, Intent, Policy, Stage
 from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.domain.settings_loading import load_settings
 from bot.inbox.worker import WorkLimits
@@ -29,6 +31,7 @@ from rag.types import Chunk, Principal
 from tests.fakes.builders import chunk, route
 from tests.fakes.chat_context import ReadsEverything
 from tests.fakes.durable_inbox import inbox_over, running
+from tests.fakes.personal_data import personal_data
 
 VPN = chunk("Error 809 means that UDP 500 is blocked.\n\nCall IT.", url="/pages/IT/vpn.md")
 QUOTE = "Error 809 means that UDP 500 is blocked."
@@ -58,7 +61,10 @@ class VpnDesk:
             found = f"From the wiki:\n\n> {QUOTE} [1]"
             return Outcome(Reply(found, "found", (SOURCE,), confidence=0.8), trace)
         if "laptop" in text:
-            return Outcome(Clarification("Which?", options=('Laptops: "new"', "Repairs")), trace)
+            offered = ("Laptops", '"new"'), ("Repairs", "")
+            meant = tuple(FoundPassage("c", "p", *names, {}) for names in offered)
+            options = tuple(map(option_label, meant))
+            return Outcome(Clarification("Which?", options), replace(trace, passages=meant))
         if "person" in text:
             return Outcome(Escalation("Of course.", "asked_for_human", text), trace)
         unsure = Escalation("Not sure.", "low_confidence", text, confidence=0.2)
@@ -110,7 +116,8 @@ async def chat_app(
     )
     readable = readable or ReadsEverything()
     words = QuestionWords(store.escalations, store.notes, readable)
-    AccountPage("default", words, store.digests).mount(app)
+    personal = personal_data(store, data_dir, partial(opened.inbox.cancel, keep_acts=True))
+    AccountPage("default", words, store.digests, personal, lambda: None).mount(app)
     async with running(opened):
         yield app
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from bot.answering.admission import VouchedDirectory
 from bot.answering.explanations.explainer import Explainer
@@ -14,6 +14,7 @@ from bot.answering.gate import load_gate
 from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadablePassages, RecordedPassage
 from bot.chat.adapters import ChatContext
+from bot.chat.answer_keeping import AnswerKeeping
 from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.executor import CommandExecutor
 from bot.chat.commands.reindexing import ReindexRuns
@@ -26,6 +27,7 @@ from bot.domain.health import ComponentStatus
 from bot.domain.messages import Person, Policy
 from bot.domain.ports import Audits, Inbox
 from bot.escalations.casework import Casework
+from bot.learning.answer_review import AnswerReview
 from bot.learning.question_words import QuestionWords
 from bot.learning.shadow_mode import DraftReview
 from bot.store.database import Store
@@ -354,8 +356,12 @@ def chat_context_over(
     tenant: str = "default",
     shelf: MemoryDocuments | None = None,
     readable: ReadablePassages | None = None,
+    review: AnswerReview | None = None,
 ) -> ChatContext:
-    """Build the services of a platform; what is indexed is in memory."""
+    """Build the services of a platform; what is indexed is in memory.
+
+    Without a ``review`` nobody can press the button that keeps an answer.
+    """
     readable = readable or ReadsNothing()
     shelf = shelf or MemoryDocuments()
     return ChatContext(
@@ -379,6 +385,7 @@ def chat_context_over(
         commands=_orders(store, shelf, tenant),
         check_parts=_all_well,
         drafts=draft_review(store, tenant),
+        keeping=AnswerKeeping(tenant, cast("AnswerReview", review), VouchedDirectory()),
     )
 
 

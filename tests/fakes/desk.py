@@ -114,7 +114,7 @@ class KeepingInbox:
                 kept, text=message.text, attachments=files
             )
 
-    async def cancel(self, interaction_id: InteractionId) -> None:
+    async def cancel(self, interaction_id: InteractionId, *, keep_acts: bool = False) -> None:
         """Forget a message; it is not kept again when it is sent again."""
         if interaction_id not in self.messages:
             raise InteractionUnknown(f"There is no interaction {interaction_id!r}. Ask first.")

@@ -185,14 +185,13 @@ def _write_pages(folder: Path, pages: Mapping[str, str]) -> None:
 @asynccontextmanager
 async def serving_application(settings: Settings) -> AsyncIterator[Client]:
     """Serve until the block ends; what is written stays in the data directory."""
-    async with open_components(settings) as parts:
-        store = await open_store(sqlite_url(settings.data_dir))
-        try:
-            app = build(settings, parts, store, MemoryEngine())
-            async with TestClient(TestServer(app, host="127.0.0.1")) as client:
-                yield client
-        finally:
-            await store.close()
+    async with (
+        await open_store(sqlite_url(settings.data_dir)) as store,
+        open_components(settings, saved=store.saved_answers) as parts,
+    ):
+        app = build(settings, parts, store, MemoryEngine())
+        async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+            yield client
 
 
 async def wait_until(happened: Callable[[], object], *, seconds: float = 120.0) -> None:

@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -67,6 +67,9 @@ class FakeIssuer:
         algorithm: What the token is signed by; ``none`` and ``HS256`` forge it.
         troubles: A path's last part, and what is wrong there: 500, slow, huge, nonsense, moved.
         document: What discovery says otherwise.
+        refreshes: Whether it offers refresh tokens, each of which is valid once.
+        vouches: Whether a refresh token is still taken.
+        before_refresh: What happens elsewhere while it is asked.
     """
 
     entra: bool = False
@@ -78,9 +81,14 @@ class FakeIssuer:
     troubles: dict[str, str] = field(default_factory=dict)
     document: dict[str, object] = field(default_factory=dict)
     redirect_uris: set[str] = field(default_factory=set)
+    refreshes: bool = True
+    vouches: bool = True
     asked: Counter[str] = field(default_factory=Counter)
+    refreshed: list[str] = field(default_factory=list)
+    before_refresh: Callable[[], Awaitable[object]] | None = None
     base: str = ""
     _codes: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _refresh_tokens: set[str] = field(default_factory=set)
     _published: list[str] = field(default_factory=list)
 
     @property
@@ -117,8 +125,8 @@ class FakeIssuer:
             assert response.status == 302, await response.text()
             return response.headers["Location"]
 
-    def id_token(self, nonce: str) -> str:
-        """Return the token for who signs in."""
+    def id_token(self, nonce: str | None) -> str:
+        """Return the token for who signs in; a refreshed one has no nonce."""
         now = int(time.time())
         claims: dict[str, object] = {
             "iss": self.url,
@@ -167,6 +175,7 @@ class FakeIssuer:
                 "authorization_endpoint": f"{self.base}/authorize",
                 "token_endpoint": f"{self.base}/token",
                 "jwks_uri": f"{self.base}/keys",
+                "scopes_supported": ["openid", *(["offline_access"] if self.refreshes else [])],
                 **self.document,
             }
         )
@@ -190,6 +199,7 @@ class FakeIssuer:
             and asked["client_id"] == CLIENT_ID
             and asked["redirect_uri"] in self.redirect_uris
             and "openid" in asked["scope"].split()
+            and ("offline_access" in asked["scope"].split()) == self.refreshes
             and asked["code_challenge_method"] == "S256"
             and min(len(asked[name]) for name in ("state", "nonce", "code_challenge")) >= 43
         )
@@ -202,9 +212,11 @@ class FakeIssuer:
 
     async def _token(self, request: web.Request) -> web.Response:
         form = await request.post()
-        begun = self._codes.pop(str(form.get("code")), None)
         if not self._is_client(request, form):
             return web.json_response({"error": "invalid_client"}, status=401)
+        if form.get("grant_type") == "refresh_token":
+            return await self._refresh(str(form.get("refresh_token")))
+        begun = self._codes.pop(str(form.get("code")), None)
         verifier = str(form.get("code_verifier", "")).encode()
         challenge = _base64(hashlib.sha256(verifier).digest()).decode()
         if (
@@ -214,8 +226,23 @@ class FakeIssuer:
             or challenge != begun["code_challenge"]
         ):
             return web.json_response({"error": "invalid_grant"}, status=400)
-        token = self.id_token(begun["nonce"])
-        return web.json_response({"id_token": token, "access_token": "a", "token_type": "Bearer"})
+        return self._issue(begun["nonce"])
+
+    async def _refresh(self, token: str) -> web.Response:
+        self.refreshed.append(token)
+        if self.before_refresh is not None:
+            await self.before_refresh()
+        if not self.vouches or token not in self._refresh_tokens:
+            return web.json_response({"error": "invalid_grant"}, status=400)
+        self._refresh_tokens.remove(token)
+        return self._issue(None)
+
+    def _issue(self, nonce: str | None) -> web.Response:
+        issued = {"id_token": self.id_token(nonce), "access_token": "a", "token_type": "Bearer"}
+        if self.refreshes:
+            issued["refresh_token"] = f"refresh-{secrets.token_urlsafe(16)}"
+            self._refresh_tokens.add(issued["refresh_token"])
+        return web.json_response(issued)
 
     def _is_client(self, request: web.Request, form: Mapping[str, object]) -> bool:
         if form.get("client_id") != CLIENT_ID:

@@ -75,7 +75,12 @@ class SourceFile:
     @property
     def longest_function(self) -> int:
         """Lines of its longest function, from ``def`` to its end; 0 without one."""
-        return max((_length(node) for node in self._functions()), default=0)
+        return max(self.function_lengths, default=0)
+
+    @cached_property
+    def function_lengths(self) -> tuple[int, ...]:
+        """Lines of each function, from ``def`` to its end."""
+        return tuple(_length(node) for node in self._functions())
 
     @property
     def imports(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,26 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in listed.stdout.split("\0") if name]
 
 
-def test_the_version_is_the_same_everywhere() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+def project() -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return table
 
-    assert project["version"] == __version__
+
+def needs(source: str) -> list[str]:
+    """Return the names of the packages that a list asks for, without versions and extras."""
+    if source == "pyproject.toml":
+        lines = project()["dependencies"]
+    else:
+        lines = (ROOT / source).read_text().splitlines()
+    return [
+        re.split(r"[\s\[;=<>]", line)[0]
+        for line in lines
+        if line and not line.startswith(("#", "-"))
+    ]
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert project()["version"] == __version__
 
 
 @pytest.mark.parametrize("page", [*PAGES, *DOCS], ids=lambda page: page.name)
@@ -43,14 +60,17 @@ def test_every_link_of_the_documentation_leads_somewhere(page: Path) -> None:
     assert broken == []
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "requirements-evals"])
-def test_every_direct_need_is_locked_exactly_and_hashed(name: str) -> None:
-    lock = (ROOT / f"{name}.txt").read_text().lower()
-    wanted = [
-        re.split(r"[\s\[;=<>]", line)[0].lower()
-        for line in (ROOT / f"{name}.in").read_text().splitlines()
-        if line and not line.startswith(("#", "-"))
-    ]
+@pytest.mark.parametrize(
+    ("source", "locked"),
+    [
+        ("pyproject.toml", "requirements.txt"),
+        ("requirements-dev.in", "requirements-dev.txt"),
+        ("requirements-evals.in", "requirements-evals.txt"),
+    ],
+)
+def test_every_direct_need_is_locked_exactly_and_hashed(source: str, locked: str) -> None:
+    lock = (ROOT / locked).read_text().lower()
+    wanted = [name.lower() for name in needs(source)]
 
     assert [need for need in wanted if f"\n{need}" not in lock] == []
     pinned = re.findall(r"^[a-z0-9_.\-\[\]]+==\S+.*$", lock, flags=re.MULTILINE)
@@ -60,13 +80,8 @@ def test_every_direct_need_is_locked_exactly_and_hashed(name: str) -> None:
 
 def test_every_direct_need_is_explained() -> None:
     explained = (ROOT / "docs/dependencies.md").read_text()
-    wanted = [
-        re.split(r"[\s\[;=<>]", line)[0]
-        for line in (ROOT / "requirements.in").read_text().splitlines()
-        if line and not line.startswith("#")
-    ]
 
-    assert [need for need in wanted if need not in explained] == []
+    assert [need for need in needs("pyproject.toml") if need not in explained] == []
 
 
 def test_no_secret_or_data_file_is_kept() -> None:

@@ -171,6 +171,10 @@ class Explainer:
             )
         return await self._explained(interaction, reader, asker_id)
 
+    async def visibility(self, tenant: str, interaction: Interaction, reader: Reader) -> Visibility:
+        """Return what a reader may see now of the pages that an exchange names."""
+        return await visibility_in(self._readable, tenant, [interaction], reader)
+
     async def newest(
         self, tenant: str, platform: Platform, channel: str, asker_id: str
     ) -> Interaction:

@@ -117,6 +117,7 @@ PASSAGE_SIGNALS: Mapping[str, str] = {
 
 TIMING_NAMES: Mapping[str, str] = {
     "route": "Understanding the question",
+    "cache": "Looking for a saved answer",
     "spelling": "Checking the spelling",
     "embed": "Preparing the search",
     "search": "Searching",

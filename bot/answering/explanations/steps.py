@@ -112,6 +112,11 @@ _ENOUGH_FOR_ALL = {
 }
 _OVERHEARD = "Nobody asked me. Unasked, I speak only when I am sure, so I said nothing."
 _UNRANKED = "The ranker of the search service did not answer, so they are in my own order."
+_SAVED = (
+    "All that was at {:%H:%M} UTC, for the same question of a colleague who may read the same "
+    "pages. Nothing in these spaces has changed since, so I gave that answer again, after checking "
+    "that you may read its sources."
+)
 _LIMIT = "limit:"
 _NOT_WORKED_ON = (
     "I did not work on this: too much was asked, I am paused, or I don't answer in that place."
@@ -157,6 +162,7 @@ def steps_of(
         Step(asked.capitalize(), _UNDERSTOOD[outcome.trace.route.intent]),
         Step("Search", _search_sentence(outcome.trace, filters, private=private)),
         Step("Reading", _reading_sentence(outcome.trace)),
+        Step("Saved answer", _saved_sentence(outcome.trace)),
         Step("Result", _result_sentence(outcome).format(asked=asked)),
         Step("Missing", _missing_sentence(outcome, weights, private=private).format(asked=asked)),
     ]
@@ -193,6 +199,13 @@ def _reading_sentence(trace: Trace) -> str:
     read = f"I read {closest}, from {pages} {'page' if pages == 1 else 'pages'}."
     unranked = any("reranker_absent" in passage.signals for passage in trace.passages)
     return f"{read} {_UNRANKED}" if unranked else read
+
+
+def _saved_sentence(trace: Trace) -> str:
+    used = trace.cache
+    if used is None or used.result != "hit":
+        return ""
+    return _SAVED.format(used.answered_at)
 
 
 def _result_sentence(outcome: Outcome) -> str:

@@ -18,12 +18,14 @@ import structlog
 from bot.answering.routing.conversation import prompt_turns
 from bot.answering.routing.message_text import normalized, without_letter_runs
 from bot.domain.interactions import ErrorCode, Reply, Route
-from bot.domain.markdown import disarm, outside_code
+from bot.domain.markdown import disarm, outside_code, without_direction_marks
 from bot.domain.outcomes import error_code
 from prompts.files import load_prompt
+from prompts.repetition import repeats_rules
 from rag.answer.guardrails import is_unsafe_in_small_talk
 from rag.errors import RagError
-from rag.ports import ChatModel, to_prompt
+from rag.ports import ChatModel
+from rag.prompt_rendering import to_prompt
 from rag.types import ModelCall, Turn
 
 NOTHING_SAID = "nothing_said"
@@ -163,7 +165,7 @@ class GenericAnswers:
         if completion.refused:
             return Reply(text=REFUSED, tone="generic", refused=True), calls
         said = without_links_and_mentions(completion.text)
-        kept = said and not is_unsafe_in_small_talk(said)
+        kept = said and not is_unsafe_in_small_talk(said) and not repeats_rules(said)
         return _generic_reply(said) if kept else _failure_reply("model_answer_invalid"), calls
 
 
@@ -173,7 +175,8 @@ def without_links_and_mentions(text: str) -> str:
     A generic answer has no sources to link to. A bare host name becomes code, which no platform
     turns into a link.
     """
-    return disarm(outside_code(text[:_LONGEST_REPLY], _strip_markup)).strip()
+    forwards = without_direction_marks(text[:_LONGEST_REPLY])
+    return disarm(outside_code(forwards, _strip_markup)).strip()
 
 
 def _strip_markup(text: str) -> str:

@@ -18,6 +18,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from bot.domain.handoff import HANDOFF_QUESTION, HandoffClosing, HandoffWording
 from bot.domain.interactions import Route
+from rag.types import Turn
 
 ANY = "mul"
 """The tag of multiple languages: a wiki in which nothing is translated before it is searched."""
@@ -191,6 +192,17 @@ def language_name(language: str) -> str:
 def offers() -> tuple[str, ...]:
     """Return the question whether to ask a person, in every language that has texts."""
     return (HANDOFF_QUESTION, *(texts.closing.offer for texts in _texts().values()))
+
+
+def closing_offered_in(history: Sequence[Turn]) -> HandoffClosing | None:
+    """Return the texts in the language in which the bot's last turn offered to ask a person.
+
+    None if it offered nothing, or in the words of a question that could be searched for.
+    """
+    if not history or history[-1].role != "assistant":
+        return None
+    closings = (texts.closing for texts in _texts().values())
+    return next((each for each in closings if each.offer in history[-1].text), None)
 
 
 def askers_texts(route: Route) -> LanguageTexts | None:

@@ -27,7 +27,8 @@ from bot.answering.routing.message_text import condense
 from bot.domain.messages import Intent, InteractionId
 from prompts.files import load_prompt
 from rag.errors import RagError
-from rag.ports import ChatModel, to_prompt
+from rag.ports import ChatModel
+from rag.prompt_rendering import to_prompt
 from rag.text.words import content_words, identifiers, stems
 from rag.types import ModelCall, Turn
 
@@ -153,7 +154,8 @@ class MessageReader:
         tried = replace(by_rules, asked=True)
         try:
             # A repair would take the time, and the call, of the answer.
-            answered = await self._model.structured(replace(prompt, repairs=False), Understanding)
+            prompt = replace(prompt, repairs=False, shown=False)
+            answered = await self._model.structured(prompt, Understanding)
         except RagError as error:
             _log.warning("understanding_failed", why=str(error))
             return replace(tried, calls=error.calls, notes=(_NO_ANSWER,))

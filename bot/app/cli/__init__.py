@@ -1,4 +1,4 @@
-"""The command line: arguments of `channels`, `webhooks` and `teams-package`, and their checks.
+"""The command line: arguments of `channels`, `sessions`, `webhooks` and others, and their checks.
 
 Separate from the commands, so that `--help` imports nothing that a command needs to run.
 """
@@ -6,6 +6,7 @@ Separate from the commands, so that `--help` imports nothing that a command need
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -115,6 +116,19 @@ def add_webhooks(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
 
 
+def add_person(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `person` command to the command line."""
+    parser = commands.add_parser("person", help="export or forget what is kept about a person")
+    acts = parser.add_subparsers(dest="act", required=True)
+    exporting = acts.add_parser("export", help="write all that is kept about a person to a file")
+    exporting.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON")
+    forgetting = acts.add_parser("forget", help="delete it, and unname their acts")
+    forgetting.add_argument("--dry-run", action="store_true", help="only count what is kept")
+    forgetting.add_argument("--yes", action="store_true", help="do not ask")
+    for act in (exporting, forgetting):
+        act.add_argument("identity", help="an id on a platform, or the verified e-mail address")
+
+
 def parse_time(argument: str) -> datetime:
     """Parse a date or time in ISO 8601; without an offset it is UTC."""
     try:
@@ -124,6 +138,40 @@ def parse_time(argument: str) -> datetime:
             f"{argument!r} is no time; write it as 2026-11-20T14:00"
         ) from error
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+EXAMPLES: Mapping[str, str] = {
+    "ask": "ask --group hr what are the salary bands",
+    "certify": "certify questions.jsonl",
+    "channels": "channels set slack:C0123 --spaces IT,HR --answers questions",
+    "doctor": "doctor",
+    "escalations": "escalations --all --limit 20",
+    "evaluate": "evaluate questions.jsonl --out report.json",
+    "init": "init",
+    "labels": "labels questions.jsonl",
+    "outbound": "outbound",
+    "pause": "pause --reason 'The wiki is being moved; back at 2 pm.'",
+    "person": "person export anna@acme.example --out anna.json",
+    "resume": "resume",
+    "serve": "serve --sample",
+    "sessions": "sessions end anna@acme.example",
+    "settings": "settings --example",
+    "shadow": "shadow slack:C0123 --live mentions",
+    "teams-package": "teams-package --follow-ups --out frontdesk.zip",
+    "train": "train questions.jsonl",
+    "webhooks": "webhooks replay --since 2026-11-20T14:00",
+    "wiki": "wiki sync --all",
+}
+"""An example of each command of the bot, as it follows the program's name."""
+
+
+def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `sessions` command to the command line."""
+    parser = commands.add_parser("sessions", help="list who is signed in, and end their sessions")
+    acts = parser.add_subparsers(dest="act")
+    acts.add_parser("list", help="list who is signed in, in browsers")
+    ending = acts.add_parser("end", help="end all sessions of a person, on every server")
+    ending.add_argument("person", help="their id or address, as `sessions list` shows it")
 
 
 DEFAULT_PACKAGE = Path("frontdesk-teams.zip")

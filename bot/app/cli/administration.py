@@ -1,4 +1,4 @@
-"""Run the operators' commands: pause, channels, escalations, settings, teams-package."""
+"""Run the operators' commands: pause, sessions, channels, escalations, settings, teams-package."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import getpass
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.app.cli import ALL_SPACES
@@ -18,12 +18,13 @@ from bot.domain.formatting import counted
 from bot.domain.messages import NO_MODEL, AnswerMode, InteractionId, Policy
 from bot.domain.record_reports import PolicyRecord
 from bot.domain.settings import Settings
-from bot.domain.settings_loading import env_example, settings_page
+from bot.domain.settings_pages import env_example, settings_page
 from bot.escalations.lifecycle import UNSETTLED, display_name
 from bot.learning.case_webhook import replay_events
 from bot.learning.label_review import write_questions
 from bot.learning.shadow_mode import DraftReview, report_lines
 from bot.store.database import Store, database_url, open_store, reminders_of
+from bot.store.sessions import PersonSessions
 
 
 async def pause(settings: Settings, *, reason: str, by: str | None = None) -> int:
@@ -51,6 +52,40 @@ def operator() -> str:
     except (KeyError, OSError):
         # A container's user may have a numeric id without a name.
         return "cli"
+
+
+async def list_sessions(settings: Settings) -> int:
+    """Print who is signed in, in browsers."""
+    async with await open_store(database_url(settings)) as store:
+        people = await store.sessions.people(settings.tenant, datetime.now(UTC))
+    for each in people:
+        person = each.signed_in.person
+        who = _one_line(f"{person.name} {person.email or ''}") if person else "the admin token"
+        since = each.newest.strftime(_TIME_FORMAT)
+        browsers = counted(each.count, "session")
+        print(f"{each.person_id}  {since}  {each.signed_in.role:<6}  {browsers}  {who}")
+    if not people:
+        print("Nobody is signed in.")
+    return 0
+
+
+async def end_sessions(settings: Settings, person: str, *, by: str | None = None) -> int:
+    """End all sessions of a person, named by id or address. Raises SettingInvalid for nobody's."""
+    async with await open_store(database_url(settings)) as store:
+        people = await store.sessions.people(settings.tenant, datetime.now(UTC))
+        ids = [each.person_id for each in people if _is_person(each, person.strip())]
+        actor = by or operator()
+        ended = [await store.sessions.end_all(settings.tenant, each, actor=actor) for each in ids]
+    if not sum(ended):
+        raise SettingInvalid(f"{person!r} is not signed in. See: python -m bot sessions list")
+    print(f"{counted(sum(ended), 'session')} ended, on every server.")
+    return 0
+
+
+def _is_person(found: PersonSessions, named: str) -> bool:
+    person = found.signed_in.person
+    address = (person.email or "") if person else ""
+    return found.person_id == named or (bool(named) and address.casefold() == named.casefold())
 
 
 _POLICY_FIELDS = ("spaces", "answers", "follow_ups", "people", "model", "other_bots", "reviewers")

@@ -51,7 +51,7 @@ async def doctor(settings: Settings, *further: Checks) -> int:
     found += await _azure_search(settings)
     for checks in further:
         found += await checks()
-    found += [*await _slack(settings), *await _teams(settings)]
+    found += [*await slack_checks(settings), *await teams_checks(settings)]
     found += [*health.sources_linked(settings, unlinked), health.web_access(settings)]
     for part in found:
         print(part.line())
@@ -179,11 +179,12 @@ async def _models(settings: Settings, parts: Components) -> Sequence[ComponentSt
         name = parts_of.get(part.name, settings.openai_model or "")
         opened = parts.models.get(name)
         probe = replace(PROBE, tools=(SEARCH_TOOL,) if settings.search == "planned" else ())
-        found.append(part if opened is None else await _answers(part.name, opened.chat, probe))
+        found.append(part if opened is None else await model_answers(part.name, opened.chat, probe))
     return found
 
 
-async def _answers(part: str, model: ChatModel, probe: Prompt) -> ComponentStatus:
+async def model_answers(part: str, model: ChatModel, probe: Prompt) -> ComponentStatus:
+    """Check one model by asking for one word, and time it."""
     try:
         call = (await model.complete(probe)).call
     except RagError as error:
@@ -219,7 +220,8 @@ def _outsider_spaces(
     return ComponentStatus(f"{name} outsiders", "limited", detail, cure)
 
 
-async def _slack(settings: Settings) -> Sequence[ComponentStatus]:
+async def slack_checks(settings: Settings) -> Sequence[ComponentStatus]:
+    """Check every operation on Slack; nothing is posted."""
     if not settings.slack_configured:
         return [health.slack(settings)]
     from bot.platforms import slack
@@ -230,7 +232,8 @@ async def _slack(settings: Settings) -> Sequence[ComponentStatus]:
         return [ComponentStatus("Slack", "failed", str(error))]
 
 
-async def _teams(settings: Settings) -> Sequence[ComponentStatus]:
+async def teams_checks(settings: Settings) -> Sequence[ComponentStatus]:
+    """Check every operation on Teams; nothing is posted."""
     if not settings.teams_configured:
         return [health.teams(settings)]
     from bot.platforms import teams

@@ -344,7 +344,7 @@ class CommandExecutor:
         """Call ``do`` for an admin; refuse and log the attempt of anyone else."""
         refused = await self._refusal(by)
         if refused is not None:
-            _log.warning("orders.refused", order=what, by=by.actor, why=refused)
+            _log.warning("orders.refused", order=what, actor=by.actor, why=refused)
             return Refused(refused)
         return await _or_refused(do)
 
@@ -352,7 +352,7 @@ class CommandExecutor:
         try:
             allowed = await is_admin(by.person, by.admins, by.in_group)
         except DeliveryFailed as error:
-            _log.warning("orders.membership_unknown", by=by.actor, why=str(error))
+            _log.warning("orders.membership_unknown", actor=by.actor, why=str(error))
             return _UNKNOWN
         return None if allowed else refusal_text(by.admins)
 

@@ -24,11 +24,13 @@ from bot.platforms.slack.actions.answer_buttons import AnswerButtons, Explanatio
 from bot.platforms.slack.actions.feedback import AnswerLookup, FeedbackListener
 from bot.platforms.slack.actions.interactivity import PressDispatcher
 from bot.platforms.slack.actions.shortcuts import MessageShortcut
+from bot.platforms.slack.answer_forms import KeepButton
 from bot.platforms.slack.bot_identity import InstallationEvents
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.channel_settings import SettingsDialog
 from bot.platforms.slack.dispatch import Dispatcher, Endpoint, Listener, bolt_app
 from bot.platforms.slack.drafts import DraftButtons
+from bot.platforms.slack.members import MemberNames
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.notices import AskerButtons
 from bot.platforms.slack.payloads.events import response_url_of
@@ -37,6 +39,7 @@ from bot.platforms.slack.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.slack.slash_commands import COMMAND_SPELLING, SlashCommands
 from bot.platforms.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.platforms.slack.thread_replies import SlackThreadReplies, sees_channel
+from rag.personal_data.names import DirectoryNames
 
 __all__ = ["PATH", "SlackChannel", "connect", "mount"]
 
@@ -61,7 +64,7 @@ def mount(
     )
     bolt = bolt_app(settings, listeners(channel, context, followers=followers))
     dispatcher = Dispatcher(bolt, channel.identity)
-    app.cleanup_ctx.append(lambda _: _running(channel))
+    app.cleanup_ctx.append(lambda _: _running(channel, context.names))
     followers.mount(app)
     if settings.slack_app_token is not None:
         SocketMode(
@@ -77,16 +80,24 @@ def mount(
         app.router.add_post(PATH, endpoint.handle)
 
 
-async def _running(channel: SlackChannel) -> AsyncIterator[None]:
-    """Hold the channel's session open, and resolve the bot's identity meanwhile."""
+async def _running(channel: SlackChannel, names: DirectoryNames | None) -> AsyncIterator[None]:
+    """Hold the channel's session open, and resolve the bot's identity meanwhile.
+
+    The members' names are read too, where they are masked.
+    """
+    channel.colleagues.names = names
     async with channel.session():
-        keeping = asyncio.create_task(channel.identity.keep_resolved())
+        keeping = [asyncio.create_task(channel.identity.keep_resolved())]
+        if names is not None:
+            reading = MemberNames(channel.client, names).keep_known()
+            keeping.append(asyncio.create_task(reading))
         yield
         # Background tasks may need the bot's identity, so they end first.
         await channel.background.finish()
-        keeping.cancel()
-        with suppress(asyncio.CancelledError):
-            await keeping
+        for each in keeping:
+            each.cancel()
+            with suppress(asyncio.CancelledError):
+                await each
 
 
 def listeners(
@@ -201,5 +212,6 @@ def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[List
     )
     return (
         CaseButtons(context, targets, cards, presses, channel.client),
+        KeepButton(context.keeping, targets, cards, presses, channel.client),
         AskerButtons(context.casework, targets, presses),
     )

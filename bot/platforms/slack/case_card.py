@@ -21,12 +21,14 @@ from bot.domain.messages import Message
 from bot.escalations.case_view import (
     CASE_FORMS,
     KEEP_LABEL,
+    KEEP_ON_BOARD,
     KEEP_QUESTION,
     CaseLinks,
     CaseView,
     acts_in,
     buttons_for_people,
     hidden_pages,
+    is_keepable,
     keep_link,
     pages_heading,
     state_since,
@@ -41,6 +43,7 @@ from bot.platforms.slack.payloads.actions import (
     CASE_ASSIGN,
     CASE_CLAIM,
     CASE_DECLINE,
+    CASE_KEEP,
     CASE_NOTE,
     CASE_RELEASE,
     CASE_REPLY,
@@ -103,7 +106,7 @@ def case_card(message: Message, view: CaseView, links: CaseLinks, *, now: dateti
     # The context is cut between lines, so that no mark is broken.
     blocks = (*map(section, _fitting(parts)), context(split(state, SECTION_LIMIT)[0]))
     text = split("\n\n".join([question, state, *found]), _ALONE_LIMIT)[0]
-    pressed = _buttons(view.case)
+    pressed = _buttons(view)
     with_buttons = (MessageForm(text, (*blocks, pressed)),) if pressed else ()
     return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
 
@@ -202,28 +205,32 @@ def _state(view: CaseView) -> str:
 
 
 def _keep(view: CaseView, links: CaseLinks) -> list[str]:
-    """Return the offer to keep the answer of an answered case for others."""
+    """Return the link that keeps the answer of an answered case on the board."""
     link = web_url(keep_link(view, links.public_url))
-    return [f"{KEEP_QUESTION} <{link}|{KEEP_LABEL}>"] if link else []
+    return [f"{KEEP_QUESTION} <{link}|{KEEP_ON_BOARD}>"] if link else []
 
 
 def with_case_buttons(forms: MessageForms, case: Case) -> MessageForms:
     """Return a reminder with the buttons of a waiting case, for who does not see its card."""
-    row = _buttons(case)
+    offered = _offered(case)
     richest = forms[0]
-    return (replace(richest, blocks=(*richest.blocks, row)), *forms) if row else forms
+    if not offered:
+        return forms
+    return (replace(richest, blocks=(*richest.blocks, actions(offered))), *forms)
 
 
-def _buttons(case: Case) -> Block | None:
-    offers = buttons_for_people(case.status.state)
-    if not offers:
-        return None
-    return actions(
-        [
-            button(each.label, CARD_BUTTONS[each.act], case.interaction_id, primary=each.first)
-            for each in offers
-        ]
-    )
+def _buttons(view: CaseView) -> Block | None:
+    offered = _offered(view.case)
+    if is_keepable(view):
+        offered.append(button(KEEP_LABEL, CASE_KEEP, view.case.interaction_id))
+    return actions(offered) if offered else None
+
+
+def _offered(case: Case) -> list[Block]:
+    return [
+        button(each.label, CARD_BUTTONS[each.act], case.interaction_id, primary=each.first)
+        for each in buttons_for_people(case.status.state)
+    ]
 
 
 def _line(text: str) -> str:

@@ -38,6 +38,7 @@ from bot.platforms.slack.actions.interactivity import (
     input_block,
     modal,
     modal_metadata,
+    selected_values,
     submitted_field,
 )
 from bot.platforms.slack.channel import SlackChannel
@@ -199,10 +200,7 @@ def _selected_value(view: Event, field: Field) -> str:
 
 
 def _selected_values(view: Event, field: Field) -> list[str]:
-    options = submitted_field(view, field).get("selected_options")
-    listed = options if isinstance(options, list) else []
-    found = [each for each in listed if isinstance(each, Mapping)]
-    return [text_at(each, "value").removeprefix(_VALUE_PREFIX) for each in found]
+    return [each.removeprefix(_VALUE_PREFIX) for each in selected_values(view, field)]
 
 
 _DIRECT = (

@@ -1,6 +1,7 @@
 """Look up people on Slack, colleagues, guests or strangers, and the names of mentioned ids.
 
-Both are cached for ten minutes. While Slack can't be asked, nobody counts as a colleague.
+Both are cached for ten minutes. While Slack can't be asked, nobody counts as a colleague. Where
+personal data is masked, the names of all members are read once a day.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 
 import structlog
@@ -21,11 +23,13 @@ from bot.domain.messages import Introduction, Message, Outsider, Person
 from bot.domain.settings import Settings
 from bot.platforms.slack.bot_identity import BotIdentity
 from bot.platforms.slack.client.api import SlackClient
-from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS, LOOKUP_TURN_SECONDS
+from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS, LOOKUP_TURN_SECONDS, Pause
 from bot.platforms.slack.payloads.events import Event, object_at, text_at, was_shared_channel
+from rag.personal_data.names import DirectoryNames
 from rag.types import EVERYONE, Principal
 
 _LONGEST_NAME = 200
+log = structlog.get_logger(__name__)
 _SLACKBOT = "USLACKBOT"  # Slack does not flag its own bot with is_bot.
 
 
@@ -124,6 +128,7 @@ class Colleagues:
         self._members = TtlCache(self._look_up, seconds=_KEPT_SECONDS, most=_MOST)
         self._groups = TtlCache(client.usergroups_users_list, seconds=_KEPT_SECONDS, most=_MOST)
         self._channels = TtlCache(self._channel, seconds=_KEPT_SECONDS, most=_MOST)
+        self.names: DirectoryNames | None = None
 
     async def of(self, user_id: str) -> Person | None:
         """Return a colleague, None for bots, guests, strangers and former members."""
@@ -164,6 +169,8 @@ class Colleagues:
         if user is None:
             return Member(Person(user_id, outsider="not a colleague"))
         member = member_of(user, home)
+        if self.names is not None and not user.get("is_bot"):
+            self.names.learn([member.person.name, member.display_name])
         return replace(member, person=replace(member.person, id=user_id))
 
     def _home(self) -> HomeWorkspace:
@@ -213,6 +220,46 @@ def _is_recent(message: Message) -> bool:
     return datetime.now(UTC) - message.received_at < timedelta(seconds=_KEPT_SECONDS)
 
 
+_LISTED_AT_ONCE = 200
+_MOST_LISTS = 500
+_DAY_SECONDS, _AGAIN_SECONDS = 86_400.0, 3_600.0
+
+
+class MemberNames:
+    """Reads the names of all members of the workspace, guests too, once a day."""
+
+    def __init__(
+        self, client: SlackClient, names: DirectoryNames, *, pause: Pause = asyncio.sleep
+    ) -> None:
+        self._client = client
+        self._names = names
+        self._pause = pause
+
+    async def keep_known(self) -> None:
+        """Read them, again after a day, or after an hour if Slack did not list them; no return."""
+        while True:
+            try:
+                await self.read()
+                await self._pause(_DAY_SECONDS)
+            except DeliveryFailed as error:
+                log.warning("slack.member_names_not_listed", why=str(error))
+                await self._pause(_AGAIN_SECONDS)
+
+    async def read(self) -> None:
+        """Learn the names of all people that Slack lists. Raises DeliveryFailed."""
+        caller, send = self._client.caller, self._client.web.users_list
+        cursor = ""
+        for _ in range(_MOST_LISTS):
+            at = partial(send, cursor=cursor, limit=_LISTED_AT_ONCE)
+            answer = (await caller.call("users.list", at)).data
+            told = answer if isinstance(answer, dict) else {}
+            people = [each for each in told.get("members") or () if not each.get("is_bot")]
+            self._names.learn(_name(each) for each in people)
+            cursor = text_at(object_at(told, "response_metadata"), "next_cursor")
+            if not cursor:
+                return
+
+
 _MOST_CHANNELS = 1_000
 _MOST_ASKED = 10
 _PATIENCE_SECONDS = 1.0
@@ -223,8 +270,6 @@ _ALL = ""
 _LONGEST_MENTION = 80
 _PRIVATE_CHANNEL = "private channel"
 _PEOPLE, _CHANNELS, _GROUPS = ("U", "W"), ("C", "G"), ("S",)
-
-log = structlog.get_logger(__name__)
 
 
 class MentionNames:

@@ -20,6 +20,7 @@ from bot.chat.thread_replies import ThreadReplies
 from bot.domain.messages import Person
 from bot.escalations.cards import CardActions
 from bot.platforms.teams.actions import AnswerListener
+from bot.platforms.teams.answer_forms import KeepButton
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.channel_settings import SettingsDialog
 from bot.platforms.teams.dispatch import Dispatch, Endpoint, Listener
@@ -41,6 +42,7 @@ ENDPOINT_PATH = "/api/messages"
 def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> None:
     """Add the endpoint for Teams' requests to an app."""
     channel.streams.on_stopped(context.inbox.cancel)
+    channel.colleagues.names = channel.outside_readers.names = context.names
     screen = RunMessages(channel.client, channel, tenant=context.tenant)
     alone = channel.settings.database_url is None
     followers = run_followers(context, screen, platform="teams", alone=alone)
@@ -86,6 +88,7 @@ def listeners(
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
         replies,
         CaseButtons(context, targets, cards, channel.people, partial(_member, channel)),
+        KeepButton(context.keeping, targets, cards),
         AskerButtons(context.casework, targets),
         AnswerListener(context, channel.posted, explain, targets),
         DraftButtons(context.drafts, channel),

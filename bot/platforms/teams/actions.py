@@ -234,7 +234,9 @@ class AnswerListener:
         self._answers = AnswerLookup(targets, posted)
         self._explain = explain
         self._votes = ChatVotes(targets, context.notes)
-        self._questions = ButtonQuestions(interactions=context.interactions, inbox=context.inbox)
+        self._questions = ButtonQuestions(
+            interactions=context.interactions, inbox=context.inbox, visibility=explain.visibility
+        )
         self._targets = targets
 
     def register(self, dispatch: Dispatch) -> None:

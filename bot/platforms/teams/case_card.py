@@ -22,6 +22,7 @@ from bot.domain.messages import Message
 from bot.escalations.case_view import (
     CASE_FORMS,
     KEEP_LABEL,
+    KEEP_ON_BOARD,
     KEEP_QUESTION,
     CaseButton,
     CaseForm,
@@ -30,6 +31,7 @@ from bot.escalations.case_view import (
     acts_in,
     buttons_for_people,
     hidden_pages,
+    is_keepable,
     keep_link,
     pages_heading,
     state_since,
@@ -38,10 +40,11 @@ from bot.escalations.case_view import (
 )
 from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
-from bot.platforms.teams.payloads.actions import CASE_ACTIONS
+from bot.platforms.teams.payloads.actions import CASE_ACTIONS, KEEP_ANSWER
 from bot.platforms.teams.payloads.activity import Body, Json, kind_of, read_reference, text_at
 from bot.platforms.teams.rendering.cards import (
     card,
+    dialog_button,
     execute_button,
     form_button,
     inert_text,
@@ -64,15 +67,21 @@ VERSION_KEY = "version"
 """Key in a form's data for the version of the case that its writer saw."""
 
 
-def case_buttons(case: Case) -> Sequence[Json]:
+def case_buttons(view: CaseView) -> Sequence[Json]:
     """Return the available actions of a case as buttons."""
-    return [_case_button(offer, case) for offer in buttons_for_people(case.status.state)]
+    offered = _offered(view.case)
+    keep = dialog_button(KEEP_LABEL, KEEP_ANSWER, view.case.interaction_id)
+    return [*offered, keep] if is_keepable(view) else offered
 
 
 def with_case_buttons(reminder: Json, case: Case) -> Json:
     """Return a reminder as a card with a case's buttons, for who does not see the case's own."""
     said = text_block(text_at(reminder, "text"))
-    return with_card({"type": "message", "summary": _OPENING}, card([said], case_buttons(case)))
+    return with_card({"type": "message", "summary": _OPENING}, card([said], _offered(case)))
+
+
+def _offered(case: Case) -> Sequence[Json]:
+    return [_case_button(offer, case) for offer in buttons_for_people(case.status.state)]
 
 
 def words_in(act: Act, data: Body) -> str:
@@ -160,7 +169,7 @@ def case_card(
     first = [*_presser_note(note), *_question(message, view, links, room, read=read)]
     steps = map(_step, acts_in(view.steps)[-_MOST_STEPS:])
     last = [_state(view), *steps, *_keep(view, links)]
-    below = case_buttons(view.case)
+    below = case_buttons(view)
     left = CONTENT_BUDGET - size(card([*first, *last], below))
     found = [
         *_missing_facts(view.finding),
@@ -280,9 +289,9 @@ def _step(step: CaseStep) -> Json:
 
 
 def _keep(view: CaseView, links: CaseLinks) -> list[Json]:
-    """Return the offer to keep the answer of an answered case for others."""
+    """Return the link that keeps the answer of an answered case on the board."""
     link = web_url(keep_link(view, links.public_url))
-    return [text_block(f"{KEEP_QUESTION} [{KEEP_LABEL}]({link})")] if link else []
+    return [text_block(f"{KEEP_QUESTION} [{KEEP_ON_BOARD}]({link})")] if link else []
 
 
 def _with_date(words: Json, at: datetime) -> Json:

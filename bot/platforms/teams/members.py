@@ -35,6 +35,7 @@ from bot.platforms.teams.payloads.activity import (
     text_at,
     user_in,
 )
+from rag.personal_data.names import DirectoryNames
 from rag.types import EVERYONE, Principal
 
 _GUEST_ROLES = frozenset({"guest", "anonymous"})
@@ -136,6 +137,7 @@ class OutsideReaders:
         self._tenant = tenant
         self._shared = TtlCache(self._is_shared_noted, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
         self._open = TtlCache(self._is_open, seconds=_ANSWER_SECONDS, most=_MOST_ANSWERS)
+        self.names: DirectoryNames | None = None
 
     async def note(self, body: Body) -> None:
         """Store from an activity that its channel is shared, for all processes.
@@ -178,6 +180,8 @@ class OutsideReaders:
                 each for each in page.members if not text_at(each, "id").startswith(_BOT_PREFIX)
             ]
             seen = seen or bool(people)
+            if self.names is not None:
+                self.names.learn(display_name(text_at(each, "name")) for each in people)
             if not all(member_of(each, self._home).colleague for each in people):
                 return True
             next_page = page.next_page
@@ -221,6 +225,7 @@ class Colleagues:
         self._home = home
         self._timeout_seconds = timeout_seconds
         self._members = TtlCache(self._look_up, seconds=_KEPT_SECONDS, most=_MOST)
+        self.names: DirectoryNames | None = None
 
     async def of(self, reply_to: str) -> Person | None:
         """Return the colleague; None for guests, outsiders and unknown people."""
@@ -272,11 +277,14 @@ class Colleagues:
         where, user_id = json.loads(key)
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                return member_of(await self._client.member(where, user_id), self._home)
+                member = member_of(await self._client.member(where, user_id), self._home)
         except Gone:
             return unknown_member(Person(user_id))
         except TimeoutError as error:
             raise DeliveryFailed("Teams did not say in time who is there.") from error
+        if self.names is not None:
+            self.names.learn([member.person.name])
+        return member
 
 
 def home_tenant_of(settings: Settings) -> HomeTenant:

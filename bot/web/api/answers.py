@@ -112,6 +112,7 @@ def answer_v2(
         conversation_id=conversation_id,
         **_shared_fields(outcome, scored=scored),
         confidence_level=confidence_level(outcome),
+        cached_at=_cached_at(outcome),
         missing=response.missing if isinstance(response, Reply) else None,
         parts=_parts(outcome),
         translation=_translation(response),
@@ -217,12 +218,18 @@ def pipeline_of(
         ),
         timings_ms=_finite(trace.timings_ms),
         masked_question=trace.masked_question,
+        masked=list(trace.masked),
         notes=list(trace.notes),
         search_filters=schemas.SearchFilters(
             spaces=None if filters.spaces is None else sorted(filters.spaces),
             source_type=filters.source_type,
         ),
     )
+
+
+def _cached_at(outcome: Outcome) -> datetime | None:
+    used = outcome.trace.cache
+    return used.answered_at if used is not None and used.result == "hit" else None
 
 
 def _translation(response: Response) -> schemas.Translation | None:

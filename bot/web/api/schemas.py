@@ -196,7 +196,10 @@ class Pipeline(BaseModel):
     filters: list[FilterVerdict]
     gate: Gate
     timings_ms: Signals
-    masked_question: str | None
+    masked_question: str | None = Field(
+        description="The question as models on other machines get it; null if nothing is masked."
+    )
+    masked: list[str] = Field(description="The placeholders in it, such as EMAIL_1; no values.")
     notes: list[str]
     search_filters: SearchFilters
 
@@ -254,6 +257,10 @@ class AnswerV2(AnswerBase):
         description="How an answer from the wiki (`RAG`) is meant: `partial` lacks what `missing` "
         "says, `unsure` is a guess below the threshold; `answer` says so in words, too. null for "
         "all else, and for what was recorded before there were levels."
+    )
+    cached_at: datetime | None = Field(
+        description="When a saved answer (`ANSWER_CACHE`) was composed; null for one composed for "
+        "this question."
     )
     missing: str | None = Field(
         description="What of the question the pages do not say, in a model's checked words."

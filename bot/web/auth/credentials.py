@@ -1,110 +1,20 @@
-"""Check credentials: browser sessions and the admin token, with a limit on wrong tokens.
-
-A browser keeps a random secret; the store keeps its hash with the signed-in person.
-"""
+"""Check the admin token, with a limit on wrong ones, and audit who signs in."""
 
 from __future__ import annotations
 
-import hashlib
 import math
-import re
-import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 import structlog
 from aiohttp import web
 
 from bot.domain.ports import Audits
-from bot.domain.settings import Settings
 from bot.domain.users import SignedIn
-from bot.store.key_values import StoredSessions
-from bot.web.auth.identity import Identities, bearer_token, cookie_name, cookie_options
+from bot.web.auth.identity import Identities, bearer_token
 from bot.web.problems import problem
-
-SESSION_COOKIE = "frontdesk_session"
-SESSION_SECONDS = 12 * 3600
-# secrets.token_urlsafe(32) returns 43 characters.
-_SECRET_FORM = re.compile(r"[A-Za-z0-9_-]{43}")
-_SECRET_BYTES = 32
-
-
-class Sessions:
-    """Begins, finds and ends browser sessions.
-
-    The session id is a hash of the secret and of the settings that grant access. A change of one of
-    them (another admin token, other groups) therefore ends every session.
-    """
-
-    def __init__(self, kept: StoredSessions, settings: Settings) -> None:
-        self._kept = kept
-        self._tenant = settings.tenant
-        self._admission = "\0".join(_admission_settings(settings)).encode()
-
-    async def begin(
-        self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
-    ) -> None:
-        """Start a session with a new id, and end the browser's previous one."""
-        await self._end(request)
-        secret = secrets.token_urlsafe(_SECRET_BYTES)
-        now = datetime.now(UTC)
-        until = now + timedelta(seconds=SESSION_SECONDS)
-        await self._kept.begin(self._tenant, self._id(secret), signed_in, now, until)
-        response.set_cookie(
-            cookie_name(request, SESSION_COOKIE),
-            secret,
-            max_age=SESSION_SECONDS,
-            **cookie_options(request),
-        )
-
-    async def find(self, request: web.Request) -> SignedIn | None:
-        """Return the signed-in person of the session cookie, or None."""
-        secret = _secret_of(request)
-        if secret is None:
-            return None
-        return await self._kept.find(self._tenant, self._id(secret), datetime.now(UTC))
-
-    async def end(self, request: web.Request, response: web.StreamResponse) -> None:
-        """End the browser's session on the server, so that a copy of its cookie fails, too."""
-        await self._end(request)
-        response.del_cookie(
-            cookie_name(request, SESSION_COOKIE),
-            **cookie_options(request),
-        )
-
-    async def _end(self, request: web.Request) -> None:
-        secret = _secret_of(request)
-        if secret is not None:
-            await self._kept.end(self._tenant, self._id(secret))
-
-    def _id(self, secret: str) -> str:
-        return hashlib.sha256(secret.encode() + b"\0" + self._admission).hexdigest()
-
-
-def _secret_of(request: web.Request) -> str | None:
-    value = request.cookies.get(cookie_name(request, SESSION_COOKIE), "")
-    return value if _SECRET_FORM.fullmatch(value) else None
-
-
-def _admission_settings(settings: Settings) -> Sequence[str]:
-    token = settings.admin_token
-    return (
-        token.get_secret_value() if token is not None else "",
-        settings.oidc_issuer or "",
-        settings.oidc_client_id or "",
-        *(
-            ",".join(sorted(values))
-            for values in (
-                settings.oidc_admin_groups,
-                settings.oidc_expert_groups,
-                settings.oidc_allowed_domains,
-            )
-        ),
-    )
-
 
 MAX_WRONG_TOKENS = 10
 WRONG_TOKEN_WINDOW_SECONDS = 60.0

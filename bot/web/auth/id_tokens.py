@@ -211,11 +211,14 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedToken:
-    """The issuer, client and nonce that an id token must contain."""
+    """The issuer, client and nonce that an id token must contain.
+
+    ``nonce`` is None for a refreshed token: it belongs to no attempt (OIDC Core 12.2).
+    """
 
     issuer: str
     client_id: str
-    nonce: str
+    nonce: str | None
 
 
 def signing_keys(document: Mapping[str, object]) -> Sequence[SigningKey]:
@@ -251,10 +254,15 @@ def verified_claims(token: str, key: SigningKey, expected: ExpectedToken) -> Cla
         )
     except (jwt.PyJWTError, ValueError, TypeError) as error:
         raise SignInRefused(f"The id token is not valid: {type(error).__name__}.") from error
-    if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), expected.nonce.encode()):
-        raise SignInRefused("The id token is for another attempt (nonce).")
+    if expected.nonce is not None:
+        _check_nonce(claims, expected.nonce)
     _check_party(claims, expected.client_id)
     return claims
+
+
+def _check_nonce(claims: Claims, nonce: str) -> None:
+    if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+        raise SignInRefused("The id token is for another attempt (nonce).")
 
 
 def _check_party(claims: Claims, client_id: str) -> None:

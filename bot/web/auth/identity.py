@@ -11,6 +11,7 @@ import hmac
 import os
 import secrets
 import tempfile
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +121,8 @@ NEW_VISITOR = web.RequestKey("newcomer", str)
 """The id given to a browser that has no visitor cookie yet."""
 SIGNED_IN = web.RequestKey("signed_in", SignedIn)
 """The signed-in person; set by SecurityMiddleware, absent for everybody else."""
+SESSION_IS_OPEN: web.RequestKey[Callable[[], Awaitable[bool]]] = web.RequestKey("session_is_open")
+"""Asks whether the request's session is still open; set by SecurityMiddleware."""
 _ROLE_CURE = "Ask whoever runs Frontdesk for it, or sign in at /session as somebody who has it."
 VISITOR_SECONDS = 365 * 24 * 3600
 
@@ -262,6 +265,12 @@ def require_role(request: web.Request, role: Role) -> Person:
 def signed_in_of(request: web.Request) -> SignedIn | None:
     """Return the signed-in person; None for a visitor, and for a request with the admin token."""
     return request.get(SIGNED_IN)
+
+
+async def is_session_open(request: web.Request) -> bool:
+    """Return whether the caller's session was not ended meanwhile: a long response must ask."""
+    is_open = request.get(SESSION_IS_OPEN)
+    return is_open is None or await is_open()
 
 
 def bearer_token(request: web.Request) -> str | None:

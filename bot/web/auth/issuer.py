@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from urllib.parse import quote_plus, urlencode
 
@@ -87,6 +87,8 @@ def _base64(raw: bytes) -> str:
 
 
 SCOPE = "openid profile email"
+OFFLINE_SCOPE = "offline_access"
+"""The scope of refresh tokens; added where the issuer lists it, for others reject it."""
 FRESH_SECONDS = 3600.0
 """The seconds for which published metadata is used without a refresh."""
 USABLE_SECONDS = 24 * 3600.0
@@ -120,8 +122,17 @@ class IssuerMetadata:
     authorization: str
     token: str
     secret_in_body: bool
+    scope: str
     keys: Sequence[SigningKey]
     at: float
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedTokens:
+    """An id token, and a refresh token, or ""."""
+
+    id_token: str = field(repr=False)
+    refresh_token: str = field(default="", repr=False)
 
 
 class Issuer:
@@ -154,7 +165,7 @@ class Issuer:
             "response_type": "code",
             "client_id": self._known_as.client_id,
             "redirect_uri": self._known_as.redirect_uri,
-            "scope": SCOPE,
+            "scope": published.scope,
             "state": attempt.state,
             "nonce": attempt.nonce,
             "code_challenge": attempt.challenge,
@@ -176,16 +187,29 @@ class Issuer:
             raise SignInRefused("The id token is signed with a key that the issuer has not.")
         return found
 
-    async def redeem(self, code: str, verifier: str) -> str:
-        """Exchange an authorization code for an id token. Raises SignInRefused for a wrong code."""
-        published = await self._current()
+    async def redeem(self, code: str, verifier: str) -> IssuedTokens:
+        """Exchange an authorization code for tokens. Raises SignInRefused for a wrong code."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": self._known_as.redirect_uri,
-            "client_id": self._known_as.client_id,
             "code_verifier": verifier,
         }
+        return await self._ask_for_tokens(form)
+
+    async def refresh(self, refresh_token: str) -> IssuedTokens:
+        """Exchange a refresh token for new tokens (RFC 6749, 6).
+
+        The old refresh token stays valid if no new one is given. Raises SignInRefused when the
+        issuer no longer vouches for the person.
+        """
+        form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        issued = await self._ask_for_tokens(form)
+        return issued if issued.refresh_token else replace(issued, refresh_token=refresh_token)
+
+    async def _ask_for_tokens(self, asked: Mapping[str, str]) -> IssuedTokens:
+        published = await self._current()
+        form = {**asked, "client_id": self._known_as.client_id}
         headers = {"Accept": "application/json"}
         secret = self._known_as.secret
         if secret is not None and published.secret_in_body:
@@ -197,12 +221,12 @@ class Issuer:
                 published.token, data=form, headers=headers, allow_redirects=False
             )
         )
-        token = answer.get("id_token")
+        token, refreshing = answer.get("id_token"), answer.get("refresh_token")
         if status != HTTPStatus.OK:
-            raise _redeem_error(status, answer)
+            raise _token_error(status, answer)
         if not isinstance(token, str):
             raise IssuerUnavailable("The token endpoint gave no id token.")
-        return token
+        return IssuedTokens(token, refreshing if isinstance(refreshing, str) else "")
 
     async def _current(self) -> IssuerMetadata:
         """Return the cached metadata, refreshed hourly; usable for a day during an outage."""
@@ -251,6 +275,7 @@ class Issuer:
             authorization=authorization,
             token=token,
             secret_in_body=_secret_in_body(document),
+            scope=_scope(document),
             keys=signing_keys(await self._read(jwks)),
             at=self._clock(),
         )
@@ -293,6 +318,12 @@ def _endpoint(document: Mapping[str, object], name: str) -> str:
     return address
 
 
+def _scope(document: Mapping[str, object]) -> str:
+    listed = document.get("scopes_supported")
+    offers_refresh = isinstance(listed, list) and OFFLINE_SCOPE in listed
+    return f"{SCOPE} {OFFLINE_SCOPE}" if offers_refresh else SCOPE
+
+
 def _secret_in_body(document: Mapping[str, object]) -> bool:
     """Return whether the client secret goes into the body; the standard's default is Basic."""
     taken = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
@@ -322,10 +353,10 @@ def _json_object(body: bytes) -> Mapping[str, object]:
     return read if isinstance(read, dict) else {}
 
 
-def _redeem_error(status: int, answer: Mapping[str, object]) -> Exception:
+def _token_error(status: int, answer: Mapping[str, object]) -> Exception:
     code = str(answer.get("error", ""))[:64]
     if code == "invalid_grant":
-        return SignInRefused("The code is used up or too old (invalid_grant).")
+        return SignInRefused("The code or refresh token is not valid any more (invalid_grant).")
     return IssuerUnavailable(
         f"The token endpoint answers {status} {code!r}. Check OIDC_CLIENT_ID, OIDC_CLIENT_SECRET "
         "and the redirect address of the registration."

@@ -6,7 +6,7 @@ must be signed in or send the admin token; platform endpoints verify their own s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial, update_wrapper
 from http import HTTPStatus
 from urllib.parse import quote
@@ -29,18 +29,21 @@ from bot.domain.urls import (
 )
 from bot.domain.users import Role
 from bot.observability.tracing import TRACEPARENT, TRACESTATE, trace_continued_from
-from bot.store.key_values import StoredSessions
-from bot.web.auth.credentials import AdminTokenCheck, Sessions, WrongTokenLimit
+from bot.store.sessions import StoredSessions
+from bot.web.auth.code_flow import code_flow
+from bot.web.auth.credentials import AdminTokenCheck, WrongTokenLimit
 from bot.web.auth.demo import apply_persona, mount_demo
 from bot.web.auth.identity import (
     IDENTITIES,
     NEW_VISITOR,
+    SESSION_IS_OPEN,
     SIGNED_IN,
     Identities,
     new_visitor,
     require_role,
 )
-from bot.web.auth.sign_in import PUBLIC_SIGN_IN_PATHS, SIGN_IN_PATH, SignInPages, code_flow
+from bot.web.auth.sessions import LapsedSession, Sessions
+from bot.web.auth.sign_in import OIDC_PATH, PUBLIC_SIGN_IN_PATHS, SIGN_IN_PATH, SignInPages
 from bot.web.forms import form_middleware
 from bot.web.pages import accepts_html, wants_fragment
 from bot.web.problems import Problem, body_too_long, max_body_bytes, problem, problem_middleware
@@ -133,6 +136,7 @@ def _is_same_host(request: web.Request, origin: str) -> bool:
     return scheme in {"http", "https"} and place == request.headers.get("Host")
 
 
+_LAPSED = web.RequestKey("lapsed_session", LapsedSession)
 _PROBE_PATHS = frozenset({"/health", "/ready"})
 """Called by orchestrators, which use an internal host name."""
 PUBLIC_PATHS = frozenset({*_PROBE_PATHS, *PUBLIC_SIGN_IN_PATHS})
@@ -246,9 +250,13 @@ class SecurityMiddleware:
     async def _recognise_session(self, request: web.Request) -> None:
         if self._sessions is None or request.path.startswith(_STATIC):
             return
-        signed_in = await self._sessions.find(request)
-        if signed_in is not None:
-            request[SIGNED_IN] = signed_in
+        found = await self._sessions.find(request)
+        if isinstance(found, LapsedSession):
+            request[_LAPSED] = found
+        elif found is not None:
+            request[SIGNED_IN] = found
+            is_open: Callable[[], Awaitable[bool]] = partial(self._sessions.is_open, request)
+            request[SESSION_IS_OPEN] = is_open
 
     def _is_known(self, request: web.Request) -> bool:
         signed_in = request.get(SIGNED_IN)
@@ -292,7 +300,8 @@ def mount_security(
     _check_token(settings)
     identities = app[IDENTITIES] = Identities(settings)
     token_check = AdminTokenCheck(identities, audits, settings.tenant, WrongTokenLimit())
-    kept = Sessions(sessions, settings) if sessions is not None else None
+    flow = code_flow(settings)
+    kept = Sessions(sessions, settings, flow) if sessions is not None else None
     security = SecurityMiddleware(settings, identities, token_check, kept)
     app.middlewares[:0] = [
         problem_middleware,
@@ -305,7 +314,7 @@ def mount_security(
         SignInPages(
             sessions=kept,
             token_check=token_check,
-            flow=code_flow(settings),
+            flow=flow,
             issuer=settings.oidc_issuer,
             token_cure="" if settings.admin_token is not None else ADMIN_SETUP_COMMAND,
         ).mount(app)
@@ -324,12 +333,17 @@ def _check_token(settings: Settings) -> None:
 
 
 def _sign_in_required(request: web.Request) -> Exception:
-    """Return the response to a caller who is not signed in; browsers are redirected to sign in."""
+    """Return the response to a caller who is not signed in; browsers are redirected to sign in.
+
+    After a lapsed session, they are sent to the issuer, where they are signed in most likely.
+    """
+    lapsed: LapsedSession | None = request.get(_LAPSED)
+    path = OIDC_PATH if lapsed is not None and lapsed.ask else SIGN_IN_PATH
     if wants_fragment(request):
         shown = path_of(request.headers.get("HX-Current-URL", ""))
-        return problem(401, headers={"HX-Redirect": _sign_in_address(shown)})
+        return problem(401, headers={"HX-Redirect": _sign_in_address(path, shown)})
     if _is_page_view(request):
-        return web.HTTPSeeOther(_sign_in_address(_path_after_sign_in(request)))
+        return web.HTTPSeeOther(_sign_in_address(path, _path_after_sign_in(request)))
     return problem(401, headers={"WWW-Authenticate": 'Bearer realm="frontdesk"'})
 
 
@@ -339,10 +353,10 @@ def _path_after_sign_in(request: web.Request) -> str:
     return f"{request.path_qs}{QUOTE_MARK}" if at_quote else request.path_qs
 
 
-def _sign_in_address(wanted: str) -> str:
+def _sign_in_address(path: str, wanted: str) -> str:
     """Return the sign-in page's address with the path to return to."""
     place = safe_redirect_path(wanted)
-    return SIGN_IN_PATH if place == "/" else f"{SIGN_IN_PATH}?next={quote(place, safe='/')}"
+    return path if place == "/" else f"{path}?next={quote(place, safe='/')}"
 
 
 def _is_page_view(request: web.Request) -> bool:

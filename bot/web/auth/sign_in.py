@@ -1,10 +1,8 @@
-"""Sign-in and sign-out pages, with the OpenID Connect authorization code flow and PKCE."""
+"""Sign-in and sign-out pages."""
 
 from __future__ import annotations
 
-import hmac
 import json
-from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,110 +11,18 @@ import aiohttp_jinja2
 import structlog
 from aiohttp import web
 
-from bot.domain.settings import Settings
 from bot.domain.urls import safe_redirect_path
 from bot.domain.users import SignedIn
-from bot.web.auth.credentials import REJECTED_TEXT, AdminTokenCheck, Sessions
-from bot.web.auth.id_tokens import (
-    Claims,
-    ExpectedToken,
-    IssuerUnavailable,
-    SignInFailed,
-    SignInRefused,
-    admission_rules,
-    has_group_overage,
-    key_id,
-    signed_in_person,
-    verified_claims,
-)
+from bot.web.auth.code_flow import CALLBACK_PATH, CodeFlow, Vouched
+from bot.web.auth.credentials import REJECTED_TEXT, AdminTokenCheck
+from bot.web.auth.id_tokens import SignInFailed
 from bot.web.auth.identity import cookie_name, cookie_options, identities_of, signed_in_of
-from bot.web.auth.issuer import (
-    ATTEMPT_SECONDS,
-    ClientRegistration,
-    Issuer,
-    SignInAttempt,
-    attempt_of,
-    new_attempt,
-)
+from bot.web.auth.issuer import ATTEMPT_SECONDS, attempt_of, new_attempt
+from bot.web.auth.sessions import Sessions
 from bot.web.pages import add_pages
 from bot.web.problems import Problem, problem
 
 log = structlog.get_logger(__name__)
-
-CALLBACK_PATH = "/session/oidc/callback"
-_BEGIN_AGAIN = (
-    "This sign-in was not begun in this browser, or more than ten minutes ago. Please try again."
-)
-_CANCELLED = "The sign-in was not completed. Try again, or ask whoever runs Frontdesk."
-
-
-class CodeFlow:
-    """The authorization code flow with one issuer."""
-
-    def __init__(self, settings: Settings, issuer: Issuer) -> None:
-        self._issuer = issuer
-        self._rules = admission_rules(settings)
-        self._client_id = settings.oidc_client_id or ""
-        self._warned_of_groups = False
-
-    async def address(self, attempt: SignInAttempt) -> str:
-        """Return the authorization URL. Raises IssuerUnavailable."""
-        return await self._issuer.address(attempt)
-
-    async def finish(self, attempt: SignInAttempt | None, query: Mapping[str, str]) -> SignedIn:
-        """Complete the flow and return the signed-in person. Raises SignInFailed."""
-        attempt = _check_browser(attempt, query)
-        self._check_answer(query)
-        token = await self._issuer.redeem(query["code"], attempt.verifier)
-        key = await self._issuer.key(key_id(token))
-        expected = ExpectedToken(self._rules.issuer, self._client_id, attempt.nonce)
-        claims = verified_claims(token, key, expected)
-        self._warn_of_groups(claims)
-        return signed_in_person(claims, self._rules)
-
-    def _check_answer(self, query: Mapping[str, str]) -> None:
-        """Reject an error, another issuer's answer (RFC 9207), and an answer without a code."""
-        if query.get("iss", self._rules.issuer) != self._rules.issuer:
-            raise SignInRefused("The answer names another issuer (iss).")
-        error = query.get("error", "")
-        if error in {"server_error", "temporarily_unavailable"}:
-            raise IssuerUnavailable(f"The issuer answers {error!r}.")
-        if error or "code" not in query:
-            raise SignInRefused(f"The issuer answers {error[:64]!r}.", user_message=_CANCELLED)
-
-    def _warn_of_groups(self, claims: Claims) -> None:
-        if has_group_overage(claims) and not self._warned_of_groups:
-            self._warned_of_groups = True
-            log.warning(
-                "signin.groups_left_out",
-                why="An account has more groups than fit into a token, so none is known.",
-                cure="Assign groups to the application, or use app roles: docs/signing-in.md.",
-            )
-
-
-def code_flow(settings: Settings) -> CodeFlow | None:
-    """Return the flow that the settings configure, or None."""
-    if settings.oidc_issuer is None or settings.oidc_client_id is None:
-        return None
-    secret = settings.oidc_client_secret
-    registration = ClientRegistration(
-        issuer=settings.oidc_issuer,
-        client_id=settings.oidc_client_id,
-        redirect_uri=f"{settings.public_url}{CALLBACK_PATH}",
-        secret=secret.get_secret_value() if secret is not None else None,
-    )
-    return CodeFlow(settings, Issuer(registration))
-
-
-def _check_browser(attempt: SignInAttempt | None, query: Mapping[str, str]) -> SignInAttempt:
-    """Reject an answer to another browser's attempt (login CSRF)."""
-    state = query.get("state", "").encode()
-    if attempt is None or not hmac.compare_digest(state, attempt.state.encode()):
-        raise SignInFailed(
-            "The state is not of an attempt of this browser.", user_message=_BEGIN_AGAIN
-        )
-    return attempt
-
 
 SIGN_IN_PATH = "/session"
 SIGN_OUT_PATH = "/session/end"
@@ -196,7 +102,7 @@ class SignInPages:
                 return self._page(request, REJECTED_TEXT, HTTPStatus.UNAUTHORIZED, wanted=wanted)
             raise problem(401, REJECTED_TEXT)
         response = _redirect(wanted) if by_form else web.Response(status=HTTPStatus.NO_CONTENT)
-        await self._start_session(request, response, SignedIn("token", "admin"))
+        await self._start_session(request, response, Vouched(SignedIn("token", "admin")))
         return response
 
     async def end(self, request: web.Request) -> web.StreamResponse:
@@ -228,20 +134,20 @@ class SignInPages:
         wanted = attempt.wanted if attempt else "/"
         response: web.Response
         try:
-            signed_in = await self._flow.finish(attempt, request.query)
+            vouched = await self._flow.finish(attempt, request.query)
         except SignInFailed as error:
             response = self._failed(request, error, wanted)
         else:
             response = _redirect(wanted)
-            await self._start_session(request, response, signed_in)
+            await self._start_session(request, response, vouched)
         response.del_cookie(cookie_name(request, ATTEMPT_COOKIE), **cookie_options(request))
         return response
 
     async def _start_session(
-        self, request: web.Request, response: web.StreamResponse, signed_in: SignedIn
+        self, request: web.Request, response: web.StreamResponse, vouched: Vouched
     ) -> None:
-        await self._sessions.begin(request, response, signed_in)
-        await self._token_check.record_sign_in(signed_in)
+        await self._sessions.begin(request, response, vouched)
+        await self._token_check.record_sign_in(vouched.signed_in)
 
     def _failed(self, request: web.Request, error: SignInFailed, wanted: str) -> web.Response:
         log.warning("signin.failed", kind=type(error).__name__, why=str(error))

@@ -23,6 +23,7 @@ from bot.web.board.case_page import CasePage
 from bot.web.board.escalations import EscalationsPage
 from bot.web.board.layout import utc_now
 from bot.web.board.record_lists import FeedbackPage, QuestionsPage, StaleAnswersPage
+from bot.web.board.sessions import SessionsPage
 from rag.ports import SearchIndex
 
 
@@ -108,3 +109,4 @@ def mount_state_pages(
         events=record.webhook_events,
         further=further,
     ).mount(app)
+    SessionsPage(tenant, record.sessions).mount(app)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from bot.chat.response_view import reader_label
 from bot.domain.cases import Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId
@@ -252,14 +253,6 @@ def _render(request: web.Request, trouble: str, context: Mapping[str, object]) -
     if trouble:
         response.set_status(409)
     return response
-
-
-def reader_label(principal: str) -> str:
-    """Return a principal for people: "Everyone", a group's name, or one person's id."""
-    kind, _, name = principal.partition(":")
-    return {"everyone": "Everyone", "group": f"Group {name}", "user": f"Person {name}"}.get(
-        kind, principal
-    )
 
 
 def _act(given: str) -> AnswerAct:

@@ -9,15 +9,13 @@ from typing import Literal
 
 from aiohttp import web
 
-from bot.answering.asker_identity import Reader
-from bot.learning.corrections import CorrectedPage, CorrectionReports
+from bot.learning.corrected_pages import CorrectedPages, ShownCorrections
+from bot.learning.corrections import CorrectionReports
 from bot.web.auth.identity import require_role, role_of, viewer_of
 from bot.web.board import labels
 from bot.web.board.figures import plural
 from bot.web.board.layout import PAGE_SIZE, audit_name, list_link, render_page, utc_now
 from bot.web.pages.safe_html import openable
-from rag.errors import RagError
-from rag.ports import SearchIndex
 
 PATH = "/board/corrections"
 _MOST_OFFSET = 5
@@ -26,27 +24,13 @@ _MOST_OFFSET = 5
 _DECISIONS: Mapping[str, Literal["due", "dropped"]] = {"release": "due", "drop": "dropped"}
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectedPageView:
-    """A page as its viewer may see it; ``title`` is "" if it is gone, or closed to them.
-
-    ``owner`` is the name of its last editor, "" if unknown.
-    """
-
-    counts: CorrectedPage
-    title: str = ""
-    space: str = ""
-    href: str = ""
-    owner: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectionsPage:
     """Handlers of the list, and of what is held back."""
 
     tenant: str
     reports: CorrectionReports
-    index: SearchIndex
+    corrected: CorrectedPages
     clock: Callable[[], datetime] = utc_now
 
     def mount(self, app: web.Application) -> None:
@@ -60,11 +44,11 @@ class CorrectionsPage:
         given = request.query.get("after", "")
         valid = given.isascii() and given.isdigit() and len(given) <= _MOST_OFFSET
         offset = int(given) if valid else 0
-        found = await self.reports.pages(self.tenant, PAGE_SIZE + 1, offset)
         reader = (await viewer_of(request, self.tenant)).reader
+        found = await self.corrected.listed(reader, PAGE_SIZE + 1, offset)
         more = {"after": str(offset + PAGE_SIZE)}
         context = {
-            "found": [await self._view(each, reader) for each in found[:PAGE_SIZE]],
+            "found": [(each, _link(each)) for each in found[:PAGE_SIZE]],
             "held": await self._held(request),
             "first": PATH if offset else "",
             "more": list_link(PATH, more) if len(found) > PAGE_SIZE else "",
@@ -91,16 +75,6 @@ class CorrectionsPage:
             return ()
         return list((await self.reports.held(self.tenant)).items())
 
-    async def _view(self, page: CorrectedPage, reader: Reader) -> CorrectedPageView:
-        if reader.spaces is not None and page.space not in reader.spaces:
-            return CorrectedPageView(page)
-        try:
-            chunks = await self.index.page(self.tenant, page.space, page.page, reader.principals)
-        except RagError:
-            chunks = ()
-        if not chunks:
-            return CorrectedPageView(page)
-        first = chunks[0]
-        return CorrectedPageView(
-            page, first.title, page.space, openable(first.url), first.updated_by
-        )
+
+def _link(shown: ShownCorrections) -> str:
+    return openable(shown.page.url) if shown.page else ""

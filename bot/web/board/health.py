@@ -16,8 +16,8 @@ from bot import __version__
 from bot.domain.errors import BotError
 from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.settings import Settings
+from bot.web.auth.code_flow import CALLBACK_PATH
 from bot.web.auth.identity import require_role
-from bot.web.auth.sign_in import CALLBACK_PATH
 from bot.web.board.figures import duration, plural
 from bot.web.board.layout import render_page, utc_now
 

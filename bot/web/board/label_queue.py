@@ -15,11 +15,17 @@ from bot.answering.evaluation.history import latest_summaries
 from bot.answering.gate import Gate, calibration_in_words
 from bot.domain.errors import ActRefused
 from bot.domain.messages import InteractionId
-from bot.learning.certificate_watch import CertificateWatch, Suspension
+from bot.learning.certificate_watch import (
+    LEAST_LABELS,
+    CertificateWatch,
+    Suspension,
+    WeekOfUse,
+)
 from bot.learning.label_review import LabelReview
 from bot.learning.labels import ORIGINS, TRUTHS, LabelKey, LabelOrigin, LabelState, Truth
 from bot.web.auth.identity import require_role, viewer_of
 from bot.web.board import labels as words
+from bot.web.board.figures import plural
 from bot.web.board.layout import PAGE_SIZE, audit_name, render_page
 
 PATH = "/board/labels"
@@ -53,6 +59,7 @@ class CertificateLine:
     calibration: str
     name: str
     promise: str
+    last_week: str
     suspension: Suspension | None
 
 
@@ -130,6 +137,7 @@ class LabelsPage:
 
     async def _certificates(self) -> Sequence[CertificateLine]:
         suspended = await self.watch.current()
+        week = await self.watch.last_week()
         return [
             CertificateLine(
                 name,
@@ -137,10 +145,24 @@ class LabelsPage:
                 f"At most {certificate.target_error:.0%} of the answers wrong, "
                 f"{certificate.coverage:.0%} of the questions answered; {certificate.questions} "
                 f"questions of {certificate.on}, {certificate.date}.",
+                _week_text(week, name),
                 suspended.get(name),
             )
             for name, certificate in self.gate.certificates.items()
         ]
+
+
+def _week_text(week: WeekOfUse, calibration: str) -> str:
+    """Return what last week says beside a certificate's promise."""
+    if week.answered is None:
+        return "Last week nothing was asked that needed the wiki."
+    answered = f"Last week {week.answered:.0%} of the questions that needed the wiki were answered"
+    evidence = week.evidence.get(calibration)
+    if evidence is None:
+        return f"{answered}; none of these answers is labelled."
+    right = f"{evidence.labels - evidence.wrong} of {plural(evidence.labels, 'labelled answer')}"
+    few = f" Below {LEAST_LABELS} nothing is concluded." if evidence.labels < LEAST_LABELS else ""
+    return f"{answered}; {right} right.{few}"
 
 
 def _key(interaction_id: str, origin: str) -> LabelKey:

@@ -100,6 +100,7 @@ SECTIONS = (
     Section("Documents", "/board/documents"),
     Section("Usage", "/board/usage"),
     Section("Parts", "/board/parts"),
+    Section("Personal data", "/board/personal-data", "admin"),
     Section("Settings", "/board/settings", "admin"),
 )
 

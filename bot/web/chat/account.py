@@ -1,32 +1,47 @@
-"""The page of the person who looks: who sees their questions, and their digest by mail."""
+"""The page of the person who looks: who sees their questions, their digest, and their data."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import aiohttp_jinja2
 from aiohttp import web
 
 from bot.domain.messages import Person
+from bot.domain.personal_data import SHARED_IDS
 from bot.learning.digest import EMAIL, DigestRecord
 from bot.learning.question_words import QuestionWords
-from bot.web.auth.identity import person_of
+from bot.store.personal_data import PersonalData
+from bot.web.auth.identity import VISITOR_COOKIE, person_of
+from bot.web.problems import problem
 
 PATH = "/me"
+EXPORT_PATH = "/me/export"
+FORGET_PATH = "/me/forget"
 
 
 @dataclass(frozen=True, slots=True)
 class AccountPage:
-    """Handlers of the page."""
+    """Handlers of the page.
+
+    ``hurry`` has the job that forgets persons called now.
+    """
 
     tenant: str
     words: QuestionWords
     digests: DigestRecord
+    personal: PersonalData
+    hurry: Callable[[], None]
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
         app.router.add_get(PATH, self.show)
         app.router.add_post(PATH, self.change)
+        app.router.add_get(EXPORT_PATH, self.export)
+        app.router.add_get(FORGET_PATH, self.ask_to_forget)
+        app.router.add_post(FORGET_PATH, self.forget)
 
     async def show(self, request: web.Request) -> web.Response:
         """Show who the caller is, and the switch."""
@@ -50,6 +65,51 @@ class AccountPage:
             raise web.HTTPUnprocessableEntity(text=f"Send 'on' or 'off', not {given[:40]!r}.")
         await self.words.agree(self.tenant, person_of(request), shares=given == "on")
         raise web.HTTPSeeOther(PATH)
+
+    async def export(self, request: web.Request) -> web.Response:
+        """Return all that is kept about the caller, as a file."""
+        person = _own_person(request)
+        exported = await self.personal.export(_identities(person), f"web:{person.id}")
+        return json_download(exported)
+
+    async def ask_to_forget(self, request: web.Request) -> web.Response:
+        """Show how much would be forgotten, and ask."""
+        summary = await self.personal.summary(_identities(_own_person(request)))
+        context = {"total": summary.total, "done": False}
+        return aiohttp_jinja2.render_template("web/forget.html", request, context)
+
+    async def forget(self, request: web.Request) -> web.Response:
+        """Have the caller forgotten, at once; they are signed out by that."""
+        person = _own_person(request)
+        if (await request.post()).get("agreed") != "yes":
+            raise web.HTTPSeeOther(FORGET_PATH)
+        await self.personal.request(_identities(person), f"web:{person.id}")
+        self.hurry()
+        context = {"total": 0, "done": True}
+        response = aiohttp_jinja2.render_template("web/forget.html", request, context)
+        response.del_cookie(VISITOR_COOKIE)
+        return response
+
+
+def json_download(exported: Mapping[str, object]) -> web.Response:
+    """Return an export as a file that the browser saves."""
+    text = json.dumps(exported, ensure_ascii=False, indent=2)
+    disposition = 'attachment; filename="frontdesk-export.json"'
+    return web.json_response(text=text, headers={"Content-Disposition": disposition})
+
+
+def _own_person(request: web.Request) -> Person:
+    """Return the caller. Raises Problem (403) for an identity that several people share."""
+    person = person_of(request)
+    if person.id in SHARED_IDS:
+        raise problem(
+            403, "The admin token is nobody's own.", cure="Sign in with your own account."
+        )
+    return person
+
+
+def _identities(person: Person) -> Sequence[str]:
+    return [person.id, *([person.email] if person.email else [])]
 
 
 def _mail_of(person: Person) -> str:

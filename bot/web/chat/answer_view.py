@@ -10,7 +10,13 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from bot.answering.reply_text import UNSURE_INTRO, framed_parts, text_without_intro
+from bot.answering.reply_text import (
+    PEOPLE_INTRO,
+    UNSURE_INTRO,
+    framed_parts,
+    is_from_people,
+    text_without_intro,
+)
 from bot.answering.visibility import Visibility, sources_of
 from bot.chat.votes import can_be_rated
 from bot.domain.formatting import counted, freshness, superseded_warnings
@@ -262,7 +268,8 @@ def _heading(response: Response) -> str:
         case Reply(confidence_level="unsure"):
             return UNSURE_INTRO
         case Reply():
-            return _HEADINGS[response.tone]
+            from_people = response.tone == "found" and is_from_people(response)
+            return PEOPLE_INTRO.rstrip(":") if from_people else _HEADINGS[response.tone]
         case Clarification():
             return "One question back"
         case Escalation(reason="asked_for_human"):

@@ -20,7 +20,7 @@ from aiohttp import web
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import Activity, InteractionId, Stage, Thread
 from bot.domain.record_search import InteractionGlance, Watches
-from bot.web.auth.identity import person_of
+from bot.web.auth.identity import is_session_open, person_of
 from bot.web.chat.answer_view import stage_text
 from bot.web.chat.exchanges import Exchanges
 from bot.web.problems import problem
@@ -120,6 +120,8 @@ class EventStreams:
             changed = b"".join(change_events({each.id: each for each in before}, now))
             clock = time.monotonic()
             if changed or clock - told >= self._tempo.heartbeat:
+                if not await is_session_open(request):
+                    return
                 await stream.write(changed or _HEARTBEAT)
                 told = clock
             if clock - started >= self._tempo.longest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
 from rag.index.azure.connection import Connection
 from rag.index.azure.documents import (
@@ -11,9 +12,12 @@ from rag.index.azure.documents import (
     CHUNK_FIELDS,
     PAGE,
     PAGE_FIELDS,
+    REVISION,
+    REVISION_FIELDS,
     StoredDocument,
     chunk_of,
     page_of,
+    revision_token,
     summary_of,
 )
 from rag.index.azure.queries import (
@@ -71,15 +75,43 @@ class ChunkReader:
 
 _MOST_WORDS = 10
 
+SETTLED_SECONDS = 60.0
+"""A write becomes visible in seconds, in one replica of the service after the other."""
+
 Principals = frozenset[Principal] | None
 """Principals of the user; None sees everything."""
 
 
 class Catalogue:
-    """Lists spaces and pages of an index of one service."""
+    """Lists spaces and pages of an index of one service.
 
-    def __init__(self, connection: Connection) -> None:
+    What was written ``settled_seconds`` ago, by its writer's clock, every search sees.
+    """
+
+    def __init__(self, connection: Connection, settled_seconds: float = SETTLED_SECONDS) -> None:
         self._connection = connection
+        self._settling = timedelta(seconds=settled_seconds)
+
+    async def revision(
+        self,
+        index: str,
+        place: tuple[str, frozenset[str] | None],
+        readers: frozenset[Principal],
+    ) -> str | None:
+        """Return the token of a tenant's spaces (None: all) for readers (``revision_token``)."""
+        tenant, spaces = place
+        if spaces is not None and not spaces:
+            return None
+        condition = all_of(
+            equals("kind", REVISION),
+            equals("tenant", tenant),
+            None if spaces is None else one_of("space", spaces),
+        )
+        found = list_documents(
+            self._connection, index, condition, select=REVISION_FIELDS, order="id"
+        )
+        before = datetime.now(UTC) - self._settling
+        return revision_token(index, [each async for each in found], readers, before)
 
     async def has_pages(self, index: str) -> bool:
         return await count(self._connection, index, equals("kind", PAGE)) > 0

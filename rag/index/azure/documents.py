@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from rag.types import (
     Fingerprint,
     Page,
     PageSummary,
+    Principal,
     Readers,
     Vectors,
     decode_readers,
@@ -26,7 +28,7 @@ from rag.types import (
 Document = dict[str, Any]
 StoredDocument = Mapping[str, Any]
 
-CHUNK, PAGE, FACTS = "chunk", "page", "facts"
+CHUNK, PAGE, FACTS, REVISION = "chunk", "page", "facts", "revision"
 
 FACTS_ID = "facts="
 """Key of the facts document. Chunk ids never contain ``=``, so keys with it can't collide."""
@@ -43,6 +45,9 @@ PAGE_FIELDS = (
     "source_type", "updated_at",
 )  # fmt: skip
 """The fields that page_of and summary_of read."""
+
+REVISION_FIELDS = ("id", "space", "version", "updated_at")
+"""The fields that revision_token reads."""
 
 _DIGITS = 8
 """Exceeds the precision of a float32 in a unit vector; every digit is sent as text."""
@@ -113,6 +118,42 @@ def permission_fields(readers: Readers) -> Document:
 def facts_document(facts: Facts) -> Document:
     """Return the single document of an index's facts."""
     return {"id": FACTS_ID, "kind": FACTS, "version": json.dumps(asdict(facts))}
+
+
+def revision_document(tenant: str, space: str) -> Document:
+    """Return a space's own document with a new revision, which each change of a page writes.
+
+    Its revision is random: writers side by side never write the same one.
+    """
+    place = json.dumps([tenant, space]).encode()
+    return {
+        "id": f"revision={hashlib.sha256(place).hexdigest()[:40]}",
+        "kind": REVISION,
+        "tenant": tenant,
+        "space": space,
+        "version": uuid.uuid4().hex,
+        "updated_at": _moment(datetime.now(UTC)),
+        **permission_fields(()),
+    }
+
+
+def revision_token(
+    index: str,
+    documents: Sequence[StoredDocument],
+    readers: frozenset[Principal],
+    settled_before: datetime,
+) -> str | None:
+    """Return the token of the revisions of some spaces and the readers who search them.
+
+    None without any, as in an index that an older version filled, and while one is of
+    ``settled_before`` or later: a search may not see yet what was written then.
+    """
+    changed = [_read_moment(document["updated_at"]) for document in documents]
+    if not changed or any(at is None or at >= settled_before for at in changed):
+        return None
+    revisions = sorted((document["space"], document["version"]) for document in documents)
+    token = json.dumps([index, revisions, sorted(readers)])
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def chunk_of(document: StoredDocument) -> Chunk:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from rag.config import SearchSettings
 from rag.errors import IndexMismatch, IndexUnavailable
-from rag.index.azure.catalogue import Catalogue, ChunkReader
+from rag.index.azure.catalogue import SETTLED_SECONDS, Catalogue, ChunkReader
 from rag.index.azure.connection import Connection, Credential, IndexAbsent, credential_of
 from rag.index.azure.documents import CHUNK, Facts
 from rag.index.azure.queries import count, equals
@@ -185,6 +185,17 @@ class AzureIndex:
             lambda facts: self._catalogue.page_at(facts.index, tenant, urls, readers)
         )
 
+    async def revision(
+        self, tenant: str, spaces: frozenset[str] | None, readers: frozenset[Principal]
+    ) -> str | None:
+        """Return the token of some spaces for exactly these principals: see ``revision_token``.
+
+        The service can't list who reads what, so only readers with the same principals share it.
+        """
+        return await self._run(
+            lambda facts: self._catalogue.revision(facts.index, (tenant, spaces), readers)
+        )
+
     async def close(self) -> None:
         """Close the connections and the credential."""
         await self._parts.connection.close()
@@ -256,6 +267,8 @@ class Rebuild:
 class Opening:
     """Options beyond the settings; ``policy`` None uses the default retry policy.
 
+    ``settled_seconds`` is as in Catalogue.
+
     ``may_be_absent``: a missing index raises only when it is used, so that a server can start
     before the first ingestion run. ``authority`` is the CA file for the service's certificate.
     """
@@ -263,6 +276,7 @@ class Opening:
     credential: Credential | None = None
     policy: RetryPolicy | None = None
     refresh_seconds: float = REFRESH_SECONDS
+    settled_seconds: float = SETTLED_SECONDS
     may_be_absent: bool = False
     authority: str | None = None
 
@@ -347,7 +361,7 @@ def _build_parts(
         ),
         terms=Terms(connection),
         chunks=ChunkReader(connection),
-        catalogue=Catalogue(connection),
+        catalogue=Catalogue(connection, opening.settled_seconds),
         pages=PageWriter(connection, writer),
         versions=Versions(connection, writer, settings.azure_search_quantization),
         writes=True,

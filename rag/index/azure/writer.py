@@ -26,6 +26,7 @@ from rag.index.azure.documents import (
     chunk_documents,
     page_document,
     permission_fields,
+    revision_document,
 )
 from rag.index.azure.queries import all_of, equals, list_documents, one_of
 from rag.index.azure.schema import EMBEDDING
@@ -187,7 +188,8 @@ class PageWriter:
     ) -> None:
         """Write the chunks, remove those that are gone, then mark the page as complete."""
         kept = await self._kept(index, page, chunks)
-        await self._writer.write(index, [_mark_in_progress(page, kept)])
+        changed = _space_changes(page.tenant, page.space)
+        await self._writer.write(index, [_mark_in_progress(page, kept), changed])
         ids = {chunk.id for chunk in chunks}
         gone = [found for found in kept if found["kind"] == CHUNK and found["id"] not in ids]
         steps = [_uploads(chunk_documents(page, chunks, vectors)), _deletes(gone)]
@@ -196,7 +198,8 @@ class PageWriter:
             steps.reverse()
         for step in steps:
             await self._writer.write(index, step)
-        await self._writer.write(index, _uploads([page_document(page, chunks)]))
+        whole = _uploads([page_document(page, chunks)])
+        await self._writer.write(index, [*whole, _space_changes(page.tenant, page.space)])
 
     async def set_readers(self, index: str, place: tuple[str, str, str], readers: Readers) -> None:
         """Change the readers of a page (tenant, space, id): its chunks first, then its document."""
@@ -205,12 +208,17 @@ class PageWriter:
         pages = [one for one in found if one["kind"] == PAGE]
         chunks = [one for one in found if one["kind"] == CHUNK]
         fields = permission_fields(readers)
-        await self._writer.write(index, _merges(pages, IN_PROGRESS))
+        if not found:
+            return
+        changed = _space_changes(tenant, space)
+        await self._writer.write(index, [*_merges(pages, IN_PROGRESS), changed])
         await self._writer.write(index, _merges(chunks, fields))
+        whole: list[Change] = []
         for one in pages:
             # Recent writes may not be visible yet; such a page is written again by the next sync.
             version = one["version"] if one["chunks"] == len(chunks) else ""
-            await self._writer.write(index, _merges([one], {**fields, "version": version}))
+            whole += _merges([one], {**fields, "version": version})
+        await self._writer.write(index, [*whole, _space_changes(tenant, space)])
 
     async def delete(self, index: str, tenant: str, space: str, page_ids: Collection[str]) -> int:
         """Remove pages; return the number of pages that existed."""
@@ -221,9 +229,13 @@ class PageWriter:
             found = [one async for one in self._all(index, tenant, space, ids)]
             pages = [one for one in found if one["kind"] == PAGE]
             chunks = [one for one in found if one["kind"] == CHUNK]
-            await self._writer.write(index, _merges(pages, {"version": "", **IN_PROGRESS}))
-            for step in (chunks, pages):
-                await self._writer.write(index, _deletes(step))
+            if not found:
+                continue
+            marks = _merges(pages, {"version": "", **IN_PROGRESS})
+            await self._writer.write(index, [*marks, _space_changes(tenant, space)])
+            await self._writer.write(index, _deletes(chunks))
+            changed = _space_changes(tenant, space)
+            await self._writer.write(index, [*_deletes(pages), changed])
             removed += len({one["page_id"] for one in found})
         return removed
 
@@ -263,6 +275,15 @@ def _mark_in_progress(page: Page, kept: Iterable[StoredDocument]) -> Change:
         told = {"id": known[0], "version": "", "readers": IN_PROGRESS["readers"]}
         return Change("merge", told)
     return Change("upload", {**page_document(page, ()), "version": "", **IN_PROGRESS})
+
+
+def _space_changes(tenant: str, space: str) -> Change:
+    """Return the change that gives a space another revision.
+
+    Written with the first and the last change of a page: no state between has the old one, nor one
+    that it will have afterwards.
+    """
+    return Change("upload", revision_document(tenant, space))
 
 
 def _merges(documents: Iterable[StoredDocument], fields: Document) -> list[Change]:

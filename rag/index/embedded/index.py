@@ -85,6 +85,11 @@ class EmbeddedIndex:
     async def fingerprint(self) -> Fingerprint | None:
         return await self._read(lambda: self._reader.fingerprint(SCHEMA))
 
+    async def revision(
+        self, tenant: str, spaces: frozenset[str] | None, readers: frozenset[Principal]
+    ) -> str:
+        return await self._read(lambda: self._reader.revision(tenant, spaces, readers))
+
     async def vocabulary(
         self, question: Question, readers: frozenset[Principal], words: Sequence[str]
     ) -> Vocabulary:
@@ -155,6 +160,11 @@ class EmbeddedIndex:
     async def set_readers(self, tenant: str, space: str, page_id: str, readers: Readers) -> None:
         page = Page(tenant=tenant, space=space, id=page_id, version="", readers=readers)
         await self._write(lambda: writes.set_readers(self._writing, page))
+
+    async def erase_removals(self) -> None:
+        """Leave no word of a removed page in the file; slow, for the word index is rewritten."""
+        await self._write(lambda: writes.rewrite_words(self._writing))
+        await self._run(self._writes, lambda: writes.truncate_log(self._writing))
 
     async def warm(self) -> None:
         """Load the vectors into memory, so that the first search is fast.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
@@ -173,6 +174,23 @@ class Reader:
             return None
         facts = read_facts(self._connection)
         return Fingerprint(str(facts["embedder"]), int(facts["dimensions"]), schema)
+
+    def revision(
+        self, tenant: str, spaces: frozenset[str] | None, principals: frozenset[Principal]
+    ) -> str:
+        """Return a token of the scopes that may be searched and the revisions of their spaces.
+
+        Readers of the same scopes share it, whoever they are: they find the same.
+        """
+        self.refresh()
+        question = Question("", tenant, spaces=spaces)
+        scopes = permitted_scopes(self._memory.scopes.values(), question, principals)
+        rows = self._connection.execute(
+            "SELECT space, revision FROM space_revisions WHERE tenant = ? ORDER BY space", (tenant,)
+        )
+        searched = [row for row in rows if spaces is None or row[0] in spaces]
+        token = json.dumps([tenant, sorted(scopes), searched])
+        return hashlib.sha256(token.encode()).hexdigest()
 
     def vocabulary(
         self, question: Question, principals: frozenset[Principal], words: Sequence[str]

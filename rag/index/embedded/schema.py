@@ -115,6 +115,14 @@ CREATE VIRTUAL TABLE terms USING fts5vocab(spellings, 'row');
 """
 """Made on opening in files that lack them: 20 ms for 2,000 chunks."""
 
+_SPACE_REVISIONS = """
+-- Random, not counted: a file made anew, or put back from a copy, repeats no revision.
+CREATE TABLE IF NOT EXISTS space_revisions (
+    tenant TEXT NOT NULL, space TEXT NOT NULL, revision TEXT NOT NULL,
+    PRIMARY KEY (tenant, space)
+) WITHOUT ROWID;
+"""
+
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
@@ -144,6 +152,8 @@ def connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        # A removed page's text is overwritten, not left in free pages of the file.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
         with transaction(connection):
             _make_or_check(connection, path)
@@ -203,6 +213,7 @@ def _update_tables(connection: sqlite3.Connection) -> None:
             connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {kind}")
     connection.execute("CREATE INDEX IF NOT EXISTS chunks_by_source_type ON chunks (source_type)")
     connection.execute("CREATE INDEX IF NOT EXISTS chunks_by_label ON chunks (labels, updated_at)")
+    _execute_all(connection, _SPACE_REVISIONS)
     _add_spellings(connection)
 
 
@@ -223,7 +234,7 @@ def _execute_all(connection: sqlite3.Connection, statements: str) -> None:
 
 
 def _make(connection: sqlite3.Connection) -> None:
-    _execute_all(connection, _TABLES + _SPELLING_TABLES)
+    _execute_all(connection, _TABLES + _SPELLING_TABLES + _SPACE_REVISIONS)
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
 

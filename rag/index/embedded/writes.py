@@ -56,6 +56,7 @@ def upsert_page(
 ) -> None:
     """Replace a page and its chunks."""
     revision = next_revision(connection)
+    _change_space(connection, page.tenant, page.space)
     scope = _scope(connection, page)
     number = _page(connection, page, scope)
     _remove_chunks(connection, [number], revision)
@@ -76,6 +77,7 @@ def delete_pages(
     numbers = list(_page_numbers(connection, tenant, space, page_ids))
     if numbers:
         _remove_chunks(connection, numbers, next_revision(connection))
+        _change_space(connection, tenant, space)
         connection.executemany(
             "DELETE FROM pages WHERE number = ?", [(number,) for number in numbers]
         )
@@ -85,12 +87,24 @@ def delete_pages(
 def set_readers(connection: sqlite3.Connection, page: Page) -> None:
     """Move a page and its chunks to the scope of new readers; a missing page is ignored."""
     for number in _page_numbers(connection, page.tenant, page.space, [page.id]):
+        _change_space(connection, page.tenant, page.space)
         scope = _scope(connection, page)
         connection.execute("UPDATE pages SET scope = ? WHERE number = ?", (scope, number))
         connection.execute(
             "UPDATE places SET scope = ?, revision = ? WHERE page = ?",
             (scope, next_revision(connection), number),
         )
+
+
+def rewrite_words(connection: sqlite3.Connection) -> None:
+    """Merge the word indexes: until then FTS5 keeps the words of removed chunks."""
+    for table in ("words", "spellings"):
+        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")  # noqa: S608 - ours
+
+
+def truncate_log(connection: sqlite3.Connection) -> None:
+    """Empty the write-ahead log, as far as no reader needs it."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def next_revision(connection: sqlite3.Connection) -> int:
@@ -104,6 +118,15 @@ def next_revision(connection: sqlite3.Connection) -> int:
         connection.execute("DELETE FROM removals WHERE revision <= ?", (forgotten,))
         connection.execute("UPDATE facts SET value = ? WHERE name = 'forgotten'", (forgotten,))
     return revision
+
+
+def _change_space(connection: sqlite3.Connection, tenant: str, space: str) -> None:
+    """Give a space another revision, because one of its pages changes."""
+    connection.execute(
+        "INSERT INTO space_revisions VALUES (?, ?, hex(randomblob(16))) "
+        "ON CONFLICT DO UPDATE SET revision = excluded.revision",
+        (tenant, space),
+    )
 
 
 def _scope(connection: sqlite3.Connection, page: Page) -> int:

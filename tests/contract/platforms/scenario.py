@@ -332,8 +332,8 @@ class WatchedInbox:
     async def amend(self, message: Message) -> None:
         await self._inbox.amend(message)
 
-    async def cancel(self, interaction_id: InteractionId) -> None:
-        await self._inbox.cancel(interaction_id)
+    async def cancel(self, interaction_id: InteractionId, *, keep_acts: bool = False) -> None:
+        await self._inbox.cancel(interaction_id, keep_acts=keep_acts)
 
     async def outcome(self, interaction_id: InteractionId) -> Outcome:
         return await self._inbox.outcome(interaction_id)

@@ -162,7 +162,9 @@ class SiteWiki:
         return WikiUser(person.account_id, person.name)
 
     async def user_of(self, email: str) -> WikiUser | None:
-        return None
+        shown = (p for p in self.site.people.values() if p.email_shown and p.email == email)
+        person = next(shown, None)
+        return WikiUser(person.account_id, person.name) if person else None
 
     async def groups_of(self, user_id: str) -> Sequence[WikiGroup]:
         person = next(p for p in self.site.people.values() if p.account_id == user_id)

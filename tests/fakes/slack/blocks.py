@@ -181,6 +181,13 @@ ELEMENTS: dict[str, Check] = {
         placeholder=plain(150),
         focus_on_load=flag,
     ),
+    "datepicker": _kind(
+        "datepicker",
+        {},
+        initial_date=string(10),
+        placeholder=plain(150),
+        **BOXES,
+    ),
     "feedback_buttons": _kind(
         "feedback_buttons",
         {"positive_button": FEEDBACK, "negative_button": FEEDBACK},
@@ -295,7 +302,10 @@ BLOCKS: dict[str, Check] = {
     ),
     "input": _block(
         "input",
-        {"label": plain(2000), "element": element("plain_text_input", *_MENUS, *_BOXES)},
+        {
+            "label": plain(2000),
+            "element": element("plain_text_input", "datepicker", *_MENUS, *_BOXES),
+        },
         hint=plain(2000),
         optional=flag,
         dispatch_action=flag,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from bot.domain.markdown import outside_code
-from tests.fakes.hostile_wiki import WIKI
+from tests.fakes.hostile_wiki import PAGES
 from tests.fakes.slack.exchange import Request
 
 ATTACKS = (
@@ -124,16 +124,17 @@ def found_in(payload: Mapping[str, object]) -> list[str]:
 
 
 _OURS = re.compile(
-    r"<https://(?:wiki\.example\.com/IT|acme\.slack\.com/archives)/[^|<>\s]*\|[^<>]*>"
+    r"<https://(?:wiki\.example\.com/IT/case|acme\.slack\.com/archives/)[^|<>\s]*\|[^<>]*>"
     r"|<https://acme\.slack\.com/archives/[^|<>\s]*>"
-    r"|<@U0CASE\d{3}>"
+    r"|<https://desk\.example\.com/[^|<>\s]*\|[^<>]*>"
+    r"|<@U0CASE\d{3,4}>"
     r"|<!date\^\d+\^\{(?:ago|date_short_pretty|time)[^|<>^]*\}\|[^<>|]*>"
 )
 """Links, askers and times as code writes them, label and all."""
 
 _UNFURLED = ("chat.postMessage", "chat.postEphemeral")
 _ADDRESS_FIELDS = ("url", "image_url", "thumb_url", "slack_file", "icon_url")
-_OUR_ADDRESSES = (WIKI, "https://acme.slack.com/archives/")
+_OUR_ADDRESSES = (PAGES, "https://acme.slack.com/archives/")
 
 
 def wrong_in(requests: Iterable[Request]) -> list[str]:

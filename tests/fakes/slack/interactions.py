@@ -96,6 +96,7 @@ _FREE = {
     "plain_text_input": ("value", "initial_value"),
     "conversations_select": ("selected_conversation", "initial_conversation"),
     "users_select": ("selected_user", "initial_user"),
+    "datepicker": ("selected_date", "initial_date"),
 }
 
 

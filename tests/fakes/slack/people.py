@@ -227,6 +227,7 @@ _ANY_OF = {
     "assistant.threads.setStatus": ("assistant:write", "chat:write"),
     "assistant.threads.setSuggestedPrompts": ("assistant:write",),
     "users.info": ("users:read",),
+    "users.list": ("users:read",),
     "users.lookupByEmail": ("users:read.email",),
     "usergroups.list": ("usergroups:read",),
     "usergroups.users.list": ("usergroups:read",),

@@ -112,6 +112,7 @@ _TIER_OF = {
     "usergroups.list": 2,
     "usergroups.users.list": 2,
     "users.info": 4,
+    "users.list": 2,
     "users.lookupByEmail": 3,
     "views.open": 4,
     "views.update": 4,

@@ -335,6 +335,18 @@ def users_info(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     return _told(slack, member) if member else error("user_not_found")
 
 
+_MOST_USERS = 3
+"""As ``_MOST_MEMBERS``, of a page of users."""
+
+
+def users_list(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
+    begin = int(arguments.get("cursor") or 0)
+    page, end = list(slack.people.values())[begin:], begin + _MOST_USERS
+    more = str(end) if len(page) > _MOST_USERS else ""
+    told = [each.told(with_email=False) for each in page[:_MOST_USERS]]
+    return ok(members=told, response_metadata={"next_cursor": more})
+
+
 def lookup_by_email(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     wanted = str(arguments["email"]).lower()
     ours = (m for m in slack.people.values() if not (m.is_stranger or m.deleted))
@@ -416,6 +428,7 @@ LOOKUP_METHODS = {
     "apps.connections.open": open_socket,
     "auth.test": auth_test,
     "users.info": users_info,
+    "users.list": users_list,
     "users.lookupByEmail": lookup_by_email,
     "usergroups.list": list_groups,
     "usergroups.users.list": group_members,

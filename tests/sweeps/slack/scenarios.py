@@ -164,7 +164,7 @@ async def hostile_scenario(
     attacks: Sequence[str], slack: FakeSlack, folder: Path
 ) -> AsyncIterator[HostileScenario]:
     """Serve a desk whose index holds a page for every attack, until the block ends."""
-    obeying = ObeyingModel(attacks)
+    obeying = ObeyingModel([(attack,) for attack in attacks])
     async with openai_server(obeying) as model:
         settings = settings_for(
             folder / "data",

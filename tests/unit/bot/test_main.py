@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import structlog
 
-from bot.__main__ import main
+from bot.__main__ import build_parser, main
+from bot.app.cli import EXAMPLES
 from bot.domain.settings import Settings
 from bot.store.database import migrate, sqlite_url
+from ingestion import __main__ as ingestion
 
 COMMANDS = (["ask", "hello"], ["serve"], ["escalations"], ["channels"])
 
@@ -110,3 +113,15 @@ def test_the_doctor_tells_of_teams_with_half_a_registration(
     told = capsys.readouterr().out
     assert "Broken: Teams." in told
     assert "MICROSOFT_APP_TENANT_ID" in told
+
+
+@pytest.mark.parametrize("example", [each for name, each in EXAMPLES.items() if name != "wiki"])
+def test_the_example_of_each_command_can_be_run(example: str) -> None:
+    assert build_parser("frontdesk").parse_args(shlex.split(example)).command in EXAMPLES
+
+
+@pytest.mark.parametrize("example", [*ingestion.EXAMPLES.values(), EXAMPLES["wiki"][5:]])
+def test_the_example_of_each_command_of_ingestion_can_be_run(example: str) -> None:
+    parser = ingestion.build_parser("frontdesk wiki")
+
+    assert parser.parse_args(shlex.split(example)).command in ingestion.EXAMPLES

@@ -102,6 +102,15 @@ async def test_front_matter_can_not_lead_sources_elsewhere(
     assert "was ignored" in listing.notes[0].reason
 
 
+async def test_half_a_character_in_front_matter_stops_no_listing(tmp_path: Path) -> None:
+    inside = 'title: "\\ud835\\udc00 \\ud835"\nasked_as: ["\\udc00"]\nlabels: ["\\ud835"]'
+    put(tmp_path, "a.md", f"---\n{inside}\n---\nText")
+
+    (page,) = (await listed(tmp_path)).pages
+
+    assert page.ancestors == ("\ufffd",)
+
+
 async def test_malformed_readers_mean_nobody_and_are_listed(tmp_path: Path) -> None:
     put(tmp_path, "a.md", "---\nreaders: hr\n---\nText")
 

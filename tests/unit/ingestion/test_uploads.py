@@ -21,6 +21,8 @@ from ingestion.uploads import (
 from ingestion.validation import parse_readers
 from rag.types import EVERYONE, Readers
 
+pytestmark = pytest.mark.attack
+
 ALL: Readers = (frozenset({EVERYONE}),)
 HR = parse_readers("group:hr")
 IT = parse_readers("group:it")

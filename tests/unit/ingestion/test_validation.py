@@ -20,6 +20,8 @@ from ingestion.validation import (
     space_key,
 )
 
+pytestmark = pytest.mark.attack
+
 
 @pytest.mark.parametrize(
     "name",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prompts.files import PromptInvalid, load_prompt, parse_prompt, unforgeable_code
-from rag.ports import to_prompt
+from rag.prompt_rendering import to_prompt
 
 NAMES = sorted(
     entry.name.removesuffix(".md")

@@ -151,7 +151,11 @@ class AnswerButtons:
         self._presses = presses
         self._explain_action = ExplainAction(context.explainer, context.tenant, readers)
         self._modals = ExplanationModals(channel.client)
-        self._questions = ButtonQuestions(interactions=context.interactions, inbox=context.inbox)
+        self._questions = ButtonQuestions(
+            interactions=context.interactions,
+            inbox=context.inbox,
+            visibility=self._explain_action.visibility,
+        )
 
     def register(self, bolt: AsyncApp) -> None:
         self._presses.on(bolt, WHY, self._explain)

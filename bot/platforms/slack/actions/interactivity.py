@@ -89,16 +89,31 @@ def typed_value(view: Event, field: str) -> str:
     return text_at(submitted_field(view, field), "value")
 
 
+def selected_values(view: Event, field: str) -> list[str]:
+    """Return the values of the options selected in a field."""
+    options = submitted_field(view, field).get("selected_options")
+    listed = options if isinstance(options, list) else []
+    return [text_at(each, "value") for each in listed if isinstance(each, Mapping)]
+
+
 log = structlog.get_logger(__name__)
 
 
-async def submit_modal(ack: AsyncAck, field: str, handling: Awaitable[None]) -> bool:
+async def submit_modal(
+    ack: AsyncAck,
+    field: str,
+    handling: Awaitable[None],
+    *,
+    then: Mapping[str, object] | None = None,
+) -> bool:
     """Carry out a submitted modal and acknowledge it; return False if an error is shown at a field.
 
-    The user waits 2.5 s at most.
+    The user waits 2.5 s at most. ``then`` is the modal shown afterwards; None closes it.
     """
     if error := await _error_of(handling, "slack.form_not_taken"):
         await ack(response_action="errors", errors={field: error})
+    elif then is not None:
+        await ack(response_action="update", view={**then})
     else:
         await ack()
     return not error

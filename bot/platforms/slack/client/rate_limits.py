@@ -69,6 +69,7 @@ _RATES = {
     "usergroups.list": _TIER_2,
     "usergroups.users.list": _TIER_2,
     "users.info": _TIER_4,
+    "users.list": _TIER_2,
     "users.lookupByEmail": _TIER_3,
     "views.open": _TIER_4,
     "views.update": _TIER_4,

@@ -43,6 +43,8 @@ CASE_ACTIONS: Mapping[Act, str] = {
 }
 """Buttons on the case card, by action."""
 
+KEEP_ANSWER = "frontdesk.case.keep"
+"""Opens the dialog that keeps the answer of a case, and sends it."""
 SEND_WRITTEN = "frontdesk.thread.send"
 KEEP_WRITTEN = "frontdesk.thread.keep"
 """Buttons of an offer to send what an expert wrote in a case's thread."""

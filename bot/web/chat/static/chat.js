@@ -36,6 +36,18 @@
     count.textContent = size > longest * 0.9 ? `${size.toLocaleString("en")} of ${longest.toLocaleString("en")} characters` : "";
   };
 
+  // Signing in again comes back here: what is in the box goes along.
+  const KEPT = "question";
+  document.body.addEventListener("htmx:beforeOnLoad", (event) => {
+    const again = event.detail.xhr.getResponseHeader("HX-Redirect");
+    if (again && box.value.trim()) sessionStorage.setItem(KEPT, box.value);
+  });
+  if (sessionStorage.getItem(KEPT)) {
+    box.value = sessionStorage.getItem(KEPT);
+    sessionStorage.removeItem(KEPT);
+    fit();
+  }
+
   form.noValidate = true;
   form.addEventListener("htmx:configRequest", (event) => {
     if (event.target !== form) return;

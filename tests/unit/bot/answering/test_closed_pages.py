@@ -21,7 +21,17 @@ from bot.answering.reply_text import MISSING_INTRO
 from bot.answering.routing.generic_replies import GenericAnswers
 from bot.answering.routing.router import Router
 from bot.answering.visibility import PAGE_CLOSED, ReadableInIndex, ReadablePassages, Visibility
-from bot.domain.interactions import Escalation, Interaction, Outcome, Reply, Route, Source, Trace
+from bot.domain.formatting import option_label
+from bot.domain.interactions import (
+    Clarification,
+    Escalation,
+    Interaction,
+    Outcome,
+    Reply,
+    Route,
+    Source,
+    Trace,
+)
 from bot.domain.messages import FoundPassage, Inquiry, Intent, Introduction, Message, Policy, Stage
 from bot.domain.ports import ReportStage
 from bot.store.database import Store
@@ -30,7 +40,7 @@ from bot.web.chat.answer_view import exchange_view
 from rag.index.embedded.index import EmbeddedIndex, open_index
 from rag.pipeline import Pipeline
 from rag.ports import Prompt
-from rag.types import EVERYONE, Page, Principal, Turn
+from rag.types import EVERYONE, Chunk, Page, Principal, Turn
 from tests.fakes.builders import ALL, chunk, message
 from tests.fakes.chat_app import Browser, OnePageIndex, chat_app
 from tests.fakes.chat_context import ReadsPages
@@ -40,10 +50,13 @@ from tests.fakes.rag_ports import ScriptedModel, understood
 from tests.unit.bot.answering.test_admission import ANNA, Registrar, introductions
 from tests.unit.bot.answering.test_desk import WORDING, FirstLine, FixedGate, ListIndex
 
+pytestmark = pytest.mark.attack
+
 WORDS, TITLE, SECTION = "Canarytext is paid in May.", "Canarytitle", "Canarysection"
 PAGE = chunk(WORDS, chunk_id="pay", page_id="pay.md", title=TITLE, section=SECTION)
 FOUND = FoundPassage(PAGE.id, PAGE.page_id, TITLE, SECTION, {"keyword": 3.0})
 CITED = Source(PAGE.id, PAGE.page_id, TITLE, "", SECTION, WORDS, None, 0.9, "folder", PAGE.page_id)
+OTHER_PAGE = chunk("Open.", chunk_id="open", page_id="open.md", title="Open title", section="")
 NOBODY = (frozenset({Principal("group:hr")}),)
 
 mended = pytest.mark.mended(id="attack-2")
@@ -318,6 +331,24 @@ async def test_why_in_a_chat_names_nothing_of_a_closed_page(store: Store) -> Non
     assert "Canarytext" in str(open_)
     assert "canary" not in str(closed).lower()
     assert closed.left_out
+
+
+@pytest.mark.parametrize("closed", [PAGE, OTHER_PAGE])
+async def test_a_clarification_is_closed_with_any_page_that_it_offers(
+    store: Store, closed: Chunk
+) -> None:
+    offered = (FOUND, FoundPassage(OTHER_PAGE.id, OTHER_PAGE.page_id, "Open title", "", {}))
+    response = Clarification("Which?", tuple(map(option_label, offered)), suggestions=(CITED,))
+    route = Route(Intent.DOMAIN, 1.0, "rule", "pay")
+    asked = await record_answer(
+        store, message("pay"), Outcome(response, Trace(route, offered, heard=()))
+    )
+    both = {page.id: page for page in (PAGE, OTHER_PAGE)}
+
+    assert "Canarytitle" in str(exchange_view(asked, Visibility(both)).options)
+    left = {name: page for name, page in both.items() if page != closed}
+    view = exchange_view(asked, Visibility(left))
+    assert (view.options, PAGE_CLOSED in view.html) == ((), True)
 
 
 async def test_an_answer_stays_its_askers_while_a_page_is_only_edited(

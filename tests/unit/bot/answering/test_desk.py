@@ -456,6 +456,18 @@ async def test_a_person_gets_the_question_before_the_wish_too(bench: Bench) -> N
     assert response.question == "who fixes error 809?\na human please"
 
 
+async def test_who_accepts_an_offer_is_told_so_in_its_language(bench: Bench) -> None:
+    bench.intent, bench.question = Intent.HUMAN, "Drucker kaputt"
+    german = texts_in("de").closing
+    offered = Turn("assistant", f"Hm. {german.offer} {german.seen}")
+
+    agreed = inquiry(message("ja"), Turn("user", "Drucker kaputt"), offered)
+    later = replace(agreed, history=(*agreed.history, Turn("assistant", "Gern.")))
+
+    assert (await bench.handle(agreed)).response.text == german.passed_on
+    assert (await bench.handle(later)).response.text.startswith("Of course.")
+
+
 async def test_what_a_button_says_is_not_put_to_a_person(bench: Bench) -> None:
     bench.intent, bench.question = Intent.HUMAN, "who fixes error 809?"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from typing import Literal
 
 import pytest
 
@@ -19,6 +20,7 @@ from bot.answering.explanations.view import (
 from bot.answering.gate import CAREFUL_RULE, FeatureWeight, Gate, load_gate_file
 from bot.answering.gate_file import Calibration, Feature, GateFile
 from bot.domain.interactions import (
+    CacheUse,
     Clarification,
     Escalation,
     EscalationReason,
@@ -35,7 +37,7 @@ from rag.answer.extractive import ExtractiveComposer
 from rag.answer.grounded import GroundedComposer
 from rag.ports import Composer, Composition, Vocabulary
 from rag.types import ModelCall, Passage
-from tests.fakes.builders import route
+from tests.fakes.builders import NOON, route
 from tests.fakes.model_server import answer_json, answer_part
 from tests.fakes.passages import passage
 from tests.fakes.rag_ports import ScriptedModel
@@ -552,3 +554,16 @@ def test_figures_are_written_as_they_are_read(signal: Signal, value: float, text
 @pytest.mark.parametrize("prompt", ["answer", "answer_translated", "generic", "understand"])
 def test_every_call_of_a_model_is_named_by_what_it_was_for(prompt: str) -> None:
     assert load_prompt(prompt).name in CALL_NAMES
+
+
+@pytest.mark.parametrize(("used", "told_of"), [("hit", 1), ("saved", 0), ("miss", 0)])
+def test_only_a_saved_answer_is_explained_as_one(
+    used: Literal["hit", "saved", "miss"], told_of: int
+) -> None:
+    cache = CacheUse("k", used, NOON)
+    trace = Trace(route=route(Intent.DOMAIN, "vpn"), passages=PASSAGES, cache=cache)
+    steps = steps_of(Outcome(EVERY_RESPONSE[0], trace), (), private=True)
+    said = [step.text for step in steps if step.label == "Saved answer"]
+
+    assert len(said) == told_of
+    assert all("12:00 UTC" in text for text in said)

@@ -10,6 +10,7 @@ import pytest
 from bot.answering.escalation_reply import clarify
 from bot.answering.reply_text import (
     MISSING_INTRO,
+    PEOPLE_INTRO,
     UNSURE_INTRO,
     found_passages,
     framed_parts,
@@ -21,7 +22,7 @@ from bot.answering.reply_text import (
 from bot.domain.interactions import Clarification, Reply
 from rag.parts import Code, ItemList, Omission, Quotation, Table, Translation, paragraph
 from rag.pipeline import Retrieval
-from rag.types import Answer, Citation, Claim, Passage
+from rag.types import ANSWER_SOURCE, Answer, Citation, Claim, Passage
 from tests.fakes.builders import NOON, chunk, passage
 
 VPN = passage(chunk("Open the client.\nError 809 means the port is blocked."), fused=0.8)
@@ -72,6 +73,19 @@ def test_quotes_are_offered_as_what_was_found_and_marked_once_a_passage() -> Non
         "> 443 \u00b7 VPN [2]",
     ]
     assert reply.tone == "found"
+
+
+@pytest.mark.parametrize(("cited", "is_theirs"), [(("c1",), True), (("c1", "c2"), False)])
+def test_what_people_answered_is_not_said_to_be_of_the_wiki(
+    cited: tuple[str, ...],
+    is_theirs: bool,  # noqa: FBT001 - a column
+) -> None:
+    theirs = replace(VPN, chunk=replace(VPN.chunk, source_type=ANSWER_SOURCE))
+    found = answer("extractive", *(claim("443", each) for each in cited))
+
+    reply = reply_of(replace(found, passages=(theirs, PORTS)), 0.7)
+
+    assert reply.text.startswith(PEOPLE_INTRO) == is_theirs
 
 
 def test_what_is_left_out_is_said_outside_of_the_quotation() -> None:

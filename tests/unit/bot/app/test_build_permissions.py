@@ -1,17 +1,14 @@
-"""Nothing of a page shows to those who may not read it, by files' readers and by Confluence."""
+"""What Confluence says of people and pages decides what the application answers from."""
 
 from __future__ import annotations
 
-import itertools
-import random
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from structlog.testing import capture_logs
 
 from bot.answering.answer_plan import ModelProfile
 from bot.answering.desk import Desk
@@ -23,224 +20,24 @@ from bot.app.components import Components
 from bot.app.confluence import ConfluenceAccess, ConfluenceDirectory, open_confluence
 from bot.domain.errors import SettingInvalid
 from bot.domain.handoff import HandoffWording
-from bot.domain.interactions import Outcome
-from bot.domain.messages import Audience, Inquiry, Person, Stage
+from bot.domain.messages import Person
 from bot.store.database import open_store, sqlite_url
 from ingestion.config import Settings
 from ingestion.confluence.assembly import confluence_site
 from ingestion.confluence.permissions import rules_of
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.sync.report import NoProgress
-from ingestion.sync.sync import Folder, sync, sync_folder
+from ingestion.sync.sync import sync
 from rag.answer.extractive import ExtractiveComposer
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.pipeline import Pipeline
 from rag.types import EVERYONE, Principal
 from tests.fakes.bot_ports import MemoryEngine
-from tests.fakes.builders import message
 from tests.fakes.confluence.memory_wiki import wiki_settings
 from tests.fakes.confluence.server import LocalConfluence
 from tests.fakes.confluence.site import ADMIN, Site
 from tests.fakes.http_server import Client, settings_for
 from tests.fakes.rag_ports import WordEmbedder
-
-GROUPS = ("group:red", "group:blue", "group:green")
-READERS = ("everyone", *GROUPS, "user:ann", "user:bob", "[[group:red], [group:blue]]", "[]", "???")
-TOPICS = ("printer toner", "door badge", "parking permit", "backup tape", "travel booking")
-ASKERS = [
-    {"id": name, "groups": list(groups)}
-    for name in ("ann", "bob", "cleo")
-    for size in range(3)
-    for groups in itertools.combinations(("red", "blue", "green"), size)
-]
-FORMS = (
-    "{topic}",
-    "How do I get a {topic}?",
-    "who is told about the {topic} of {bait}?",
-    "{bait}",
-    "And what about {bait}?",
-    "where is it?",
-)
-
-
-@dataclass(frozen=True)
-class Secret:
-    """A page; ``bait`` is what is asked for, the marks stand nowhere but on it."""
-
-    number: int
-    topic: str
-    readers: str
-
-    @property
-    def bait(self) -> str:
-        return f"bait{self.number:03d}"
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        return tuple(f"{place}{self.number:03d}q" for place in ("zid", "ztitle", "zhead", "ztext"))
-
-    @property
-    def page(self) -> tuple[str, str]:
-        page_id, title, heading, text = self.marks
-        sentence = f"The {self.topic} of {self.bait} is told to {text} at the desk."
-        top = f"---\nreaders: {self.readers}\n---\n# {self.topic} {title}\n\n## {heading}\n\n"
-        end = f"{sentence}\n\nWhoever needs a {self.topic} asks {text} first.\n"
-        return f"{page_id}.md", top + end
-
-    def may_read(self, principals: frozenset[str]) -> bool:
-        match self.readers:
-            case "[]" | "???":
-                return False
-            case "[[group:red], [group:blue]]":
-                return {"group:red", "group:blue"} <= principals
-            case one:
-                return one in principals
-
-
-SECRETS = [
-    Secret(number, topic, readers)
-    for number, (topic, readers) in enumerate(itertools.product(TOPICS, READERS))
-]
-
-
-def principals_of(asker: Mapping[str, object]) -> frozenset[str]:
-    groups = asker["groups"]
-    assert isinstance(groups, list)
-    return frozenset({"everyone", f"user:{asker['id']}", *(f"group:{name}" for name in groups)})
-
-
-def shown(text: str) -> frozenset[int]:
-    """Return the pages of which anything stands in a text."""
-    return frozenset(s.number for s in SECRETS if any(mark in text for mark in s.marks))
-
-
-def readable(principals: frozenset[str]) -> frozenset[int]:
-    return frozenset(secret.number for secret in SECRETS if secret.may_read(principals))
-
-
-def questions(count: int) -> Iterator[tuple[dict[str, object], str, str]]:
-    """Yield who asks, what, and in which conversation; conversations have names in common."""
-    chance = random.Random(20261122)  # noqa: S311 - repeatable, not secret
-    for _ in range(count):
-        secret = chance.choice(SECRETS)
-        text = chance.choice(FORMS).format(topic=secret.topic, bait=secret.bait)
-        yield dict(chance.choice(ASKERS)), text, f"c{chance.randrange(4)}"
-
-
-@pytest.fixture
-async def parts(tmp_path: Path) -> AsyncIterator[Components]:
-    """Give the real desk with a fast embedder, over an index of the secrets."""
-    embedder = WordEmbedder()
-    write(tmp_path / "pages")
-    index = await open_index(tmp_path / "index.sqlite", fingerprint_of(embedder))
-    await sync_folder(
-        Folder(tmp_path / "pages", "IT"), index, embedder, tenant="default", data_dir=tmp_path
-    )
-    pipeline = Pipeline(index, embedder, ExtractiveComposer(embedder))
-    desk = Desk(
-        ModelProfile(
-            route=Router(embedder, None, None).route,
-            reply_generically=GenericAnswers(None).reply,
-            pipeline=pipeline,
-        ),
-        gate=load_gate(0.0).judge,
-        wording=HandoffWording(not_found="Not found.", uncertain="Not sure."),
-    )
-    yield Components(index, None, "", {}, pipeline, desk, load_gate())
-    await index.close()
-
-
-@pytest.fixture
-async def client(parts: Components, tmp_path: Path) -> AsyncIterator[Client]:
-    # Beyond a rate nothing is searched: a refusal would show nothing, and prove nothing.
-    settings = settings_for(
-        tmp_path, dev_identities=True, rate_per_user_per_minute=0, rate_per_channel_per_minute=0
-    )
-    store = await open_store(sqlite_url(tmp_path))
-    app = build(settings, parts, store, MemoryEngine())
-    async with TestClient(TestServer(app, host="127.0.0.1")) as served:
-        yield served
-    await store.close()
-
-
-def write(folder: Path) -> None:
-    folder.mkdir()
-    for name, text in (secret.page for secret in SECRETS):
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-async def test_no_answer_trace_or_log_shows_what_the_asker_may_not_read(
-    client: Client,
-) -> None:
-    seen: set[int] = set()
-    for asker, text, conversation in questions(100):
-        asked = {
-            "question": text,
-            "user": asker,
-            "conversation_id": f"{conversation}-{len(principals_of(asker))}",
-            "show_pipeline": True,
-        }
-        with capture_logs() as logged:
-            response = await client.post("/api/v1/ask", json=asked)
-            body = await response.text()
-        assert response.status == 200, body
-        again = await client.get(
-            f"/api/v1/interactions/{(await response.json())['interaction_id']}?show_pipeline=true"
-        )
-        told = shown(body) | shown(await again.text()) | shown(str(logged))
-        assert told <= readable(principals_of(asker)), (asker, text, body)
-        seen |= told
-
-    assert len(seen) > len(SECRETS) / 3
-
-
-async def test_no_page_opens_for_a_browser_that_may_not_read_it(client: Client) -> None:
-    opened: set[int] = set()
-    for secret in SECRETS:
-        for address in (f"/pages/IT/{secret.page[0]}", f"/pages/IT/../IT/{secret.page[0]}"):
-            response = await client.get(address, headers={"Accept": "text/html"})
-            opened |= shown((await response.text()).replace(address, ""))
-
-    assert opened == readable(frozenset({"everyone"}))
-
-
-async def test_no_outcome_in_private_holds_what_the_asker_may_not_read(parts: Components) -> None:
-    seen: set[int] = set()
-    for asker, text, _ in questions(500):
-        own = frozenset(map(Principal, principals_of(asker)))
-        asked = message(text, principals=own)
-        outcome = await parts.desk.handle(Inquiry(asked, (), Audience("private", own)), quiet)
-        told = shown(repr(outcome))
-        assert told <= readable(principals_of(asker)), (asker, text)
-        seen |= told
-
-    assert seen == readable(frozenset(itertools.chain(*map(principals_of, ASKERS))))
-
-
-async def test_a_channel_reads_what_all_may_and_the_asker_alone_more(
-    parts: Components,
-) -> None:
-    fuller = 0
-    for asker, text, _ in questions(200):
-        outcome = await in_channel(parts, asker, text)
-        public = replace(outcome, private=None)
-        assert shown(repr(public)) <= readable(frozenset({"everyone"})), text
-        assert shown(repr(outcome.private)) <= readable(principals_of(asker)), text
-        fuller += outcome.private is not None
-
-    assert fuller > 10
-
-
-async def in_channel(parts: Components, asker: Mapping[str, object], text: str) -> Outcome:
-    own = frozenset(map(Principal, principals_of(asker)))
-    asked = message(text, platform="slack", private=False, principals=own)
-    audience = Audience("channel", frozenset({EVERYONE}))
-    return await parts.desk.handle(Inquiry(asked, (), audience), quiet)
-
-
-async def quiet(_: Stage, __: int = 0) -> None:
-    """Say nothing."""
-
 
 ANN = "ann@acme.example"
 SECRET = "zebra471"

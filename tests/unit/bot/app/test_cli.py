@@ -22,10 +22,11 @@ from bot.app.components import gate_path
 from bot.domain.cases import Actor
 from bot.domain.errors import EscalationTaken, InteractionUnknown, SettingInvalid
 from bot.domain.health import NOTHING_INDEXED
-from bot.domain.messages import InteractionId
+from bot.domain.messages import InteractionId, Person
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.domain.usage import Pause
+from bot.domain.users import SignedIn
 from bot.learning.labels import Label, LabelKey
 from bot.store.database import Store, open_store, sqlite_url
 from rag.factory import open_embedder
@@ -438,3 +439,23 @@ def test_the_webhook_is_replayed_from_a_time_on(
     assert "0 steps since 2026-11-20 12:00" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["webhooks", "replay", "--since", "yesterday"])
+
+
+async def test_sessions_are_listed_and_ended_by_address(
+    configured: Settings, store: Store, capsys: Printed
+) -> None:
+    anna = SignedIn("oidc", "expert", Person("oidc-1", "Anna\n\x1b[31m", "anna@acme.example"))
+    now = datetime.now(UTC)
+    await store.sessions.begin("default", "a", anna, now, now + timedelta(hours=1))
+
+    assert await administration.list_sessions(configured) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("oidc-1 ")
+    assert "\x1b" not in line
+    assert await administration.end_sessions(configured, "Anna@acme.example", by="cli:ops") == 0
+    assert await store.sessions.find("default", "a", now) is None
+    (act,) = await store.audits.newest("default", 5)
+    assert (act.actor, act.act, act.subject) == ("cli:ops", "end sessions", "oidc-1")
+    for nobody in ("anna@acme.example", ""):
+        with pytest.raises(SettingInvalid):
+            await administration.end_sessions(configured, nobody)

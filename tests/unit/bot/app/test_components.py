@@ -13,7 +13,8 @@ from bot.answering.gate import GATE_FILE, calibration_name, load_gate_file
 from bot.answering.gate_file import CAREFUL
 from bot.answering.grounded_answer import MODEL_FAILED
 from bot.app.cli.doctor import doctor
-from bot.app.components import Components, open_components, status
+from bot.app.component_status import status
+from bot.app.components import Components, open_components
 from bot.app.documents import reindex_sample
 from bot.domain.errors import SettingInvalid
 from bot.domain.health import calibration

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.answering.visibility import Visibility
 from bot.chat.actions import (
     ActingUser,
     ActionRejected,
@@ -28,10 +29,11 @@ from bot.domain.interactions import (
     Response,
     Vote,
 )
-from bot.domain.messages import InteractionId, Message, Person, Refusal
+from bot.domain.messages import FoundPassage, InteractionId, Message, Person, Refusal
 from bot.domain.outcomes import refused_outcome
 from bot.store.database import Store
-from tests.fakes.builders import message
+from rag.types import Chunk
+from tests.fakes.builders import chunk, message
 from tests.fakes.desk import ANSWER, HANDED_OVER, TRACE, KeepingInbox
 from tests.fakes.durable_inbox import record_answer
 
@@ -153,6 +155,23 @@ def test_only_an_id_names_an_interaction(value: str) -> None:
 
 BEN = Person("ben", "Ben")
 OPTIONS = Clarification("Which one?", options=("Booking leave", "Public holidays"))
+PAGES = {
+    title: chunk("Text.", chunk_id=title, title=title, section="") for title in OPTIONS.options
+}
+OFFERED = Outcome(
+    OPTIONS,
+    replace(TRACE, passages=tuple(FoundPassage(t, PAGES[t].page_id, t, "", {}) for t in PAGES)),
+)
+
+
+class Wiki:
+    """Its open pages, by chunk."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, Chunk] = dict(PAGES)
+
+    async def visibility(self, _: Interaction) -> Visibility:
+        return Visibility(self.open)
 
 
 @pytest.fixture
@@ -161,8 +180,13 @@ def inbox() -> KeepingInbox:
 
 
 @pytest.fixture
-def wishing(store: Store, inbox: KeepingInbox) -> ButtonQuestions:
-    return ButtonQuestions(interactions=store.interactions, inbox=inbox)
+def wiki() -> Wiki:
+    return Wiki()
+
+
+@pytest.fixture
+def wishing(store: Store, inbox: KeepingInbox, wiki: Wiki) -> ButtonQuestions:
+    return ButtonQuestions(interactions=store.interactions, inbox=inbox, visibility=wiki.visibility)
 
 
 async def _kept_answer(
@@ -237,9 +261,29 @@ async def test_who_asked_for_a_person_in_words_has_asked(
 async def test_an_option_is_asked_as_it_was_offered(
     store: Store, wishing: ButtonQuestions, inbox: KeepingInbox
 ) -> None:
-    asked = await _kept_answer(store, outcome=Outcome(OPTIONS, TRACE))
+    asked = await _kept_answer(store, outcome=OFFERED)
     assert await wishing.choose(asked, "1", BEN, reply_to="") == "Public holidays"
     assert (inbox.only.id, inbox.only.text) == (f"{ASKED.id}:option", "Public holidays")
+
+
+async def test_no_option_of_a_closed_page_can_be_chosen(
+    store: Store, wishing: ButtonQuestions, inbox: KeepingInbox, wiki: Wiki
+) -> None:
+    asked = await _kept_answer(store, outcome=OFFERED)
+    del wiki.open["Public holidays"]
+    with pytest.raises(ActionRejected, match="isn't there"):
+        await wishing.choose(asked, "1", BEN, reply_to="")
+    assert not inbox.messages
+
+
+async def test_a_wish_does_not_name_a_page_that_was_closed_since(
+    store: Store, wishing: ButtonQuestions, inbox: KeepingInbox, wiki: Wiki
+) -> None:
+    chosen = replace(ASKED, text="Public holidays")
+    asked = await _kept_answer(store, chosen, Outcome(ANSWER, OFFERED.trace))
+    del wiki.open["Public holidays"]
+    await wishing.ask_person(asked, BEN, reply_to="")
+    assert inbox.only.text == PERSON_REQUEST
 
 
 @pytest.mark.parametrize("number", ["2", "-1", "01", "\u0661", "", " 1", "9" * 5_000])

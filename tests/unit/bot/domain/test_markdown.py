@@ -28,6 +28,8 @@ from bot.domain.urls import board_case, safe_redirect_path, with_public_links
 from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.desk import LOCAL, VPN
 
+pytestmark = pytest.mark.attack
+
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 

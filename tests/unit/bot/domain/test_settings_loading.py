@@ -11,11 +11,13 @@ import pytest
 from bot.app.documents import ALL_SETTINGS
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
-from bot.domain.settings_loading import (
+from bot.domain.settings_loading import load_settings, setting_origins
+from bot.domain.settings_pages import (
+    GROUPS,
+    START_HERE,
     env_example,
     fields_of,
-    load_settings,
-    setting_origins,
+    grouped_fields,
     settings_page,
 )
 from bot.domain.urls import with_driver
@@ -50,6 +52,14 @@ def test_an_example_line_that_is_uncommented_sets_what_holds_anyway(
     assert len(given) == len(fields_of(ALL_SETTINGS))
     assert load_settings() == load_settings(_env_file=None)
     assert ingestion.Settings() == ingestion.Settings(_env_file=None)
+
+
+def test_every_setting_is_in_one_of_the_groups() -> None:
+    grouped = grouped_fields(ALL_SETTINGS)
+
+    assert list(grouped) == list(GROUPS)
+    assert list(grouped[START_HERE]) == list(GROUPS[START_HERE])
+    assert sum(map(len, grouped.values())) == len(fields_of(ALL_SETTINGS))
 
 
 def test_names_are_the_conventional_ones() -> None:

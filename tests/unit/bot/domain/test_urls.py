@@ -11,6 +11,8 @@ from yarl import URL
 
 from bot.domain.urls import is_confidential, origin_of, path_of, safe_redirect_path
 
+pytestmark = pytest.mark.attack
+
 HERE = "https://desk.example/session"
 ODD = st.text(st.sampled_from("/\\.:@?#&=%09aA évil\t\n\r\x00\x0b\u2028[]"), max_size=12)
 

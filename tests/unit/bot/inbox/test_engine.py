@@ -19,7 +19,7 @@ from bot.domain.errors import EngineUnavailable, InboxUnavailable
 from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId
 from bot.domain.settings_loading import load_settings
-from bot.inbox.engine import DbosEngine, engine_url
+from bot.inbox.engine import DbosEngine, engine_url, forget_work_at
 from bot.inbox.ports import RunWork
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
@@ -121,6 +121,28 @@ async def test_a_restart_resumes_what_paused_and_what_was_under_way_and_not_what
 
     assert sorted(first) == [done, paused, stuck]
     assert sorted(second.seen) == [paused, stuck]
+
+
+async def test_work_on_forgotten_questions_leaves_no_id(tmp_path: Path) -> None:
+    runs = Runs()
+    async with started(tmp_path, runs) as engine:
+        for each in (ID, f"{ID}:withdraw", "other"):
+            await engine.begin(each, InteractionId(each.partition(":")[0]))
+        await wait_until(lambda: len(runs.seen) == 3)
+        await asyncio.sleep(0.2)
+        await engine.forget_work([ID])
+
+    def ids() -> list[str]:
+        with closing(sqlite3.connect(tmp_path / "engine.sqlite")) as state:
+            return [row[0] for row in state.execute("SELECT workflow_uuid FROM workflow_status")]
+
+    assert ids() == ["other"]
+    await forget_work_at(
+        engine_url(load_settings(_env_file=None, data_dir=tmp_path)), [InteractionId("other")]
+    )
+    assert ids() == []
+    await forget_work_at(f"sqlite:///{tmp_path / 'none.sqlite'}", [InteractionId("other")])
+    assert not (tmp_path / "none.sqlite").exists()
 
 
 async def test_what_the_record_has_unfinished_is_run_whatever_is_known(

@@ -57,6 +57,7 @@ def watch_over(
         gate=gate,
         labels=store.labels,
         interactions=store.interactions,
+        questions=store.statistics,
         suspensions=store.suspensions,
         marks=store.jobs,
         audits=store.audits,

@@ -16,16 +16,18 @@ from pydantic import SecretStr
 
 from bot.answering.visibility import ReadableInIndex
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
-from bot.domain.messages import Person
+from bot.domain.messages import InteractionId, Person
+from bot.learning.corrected_pages import CorrectedPages
+from bot.learning.corrections import Correction, CorrectionState
 from bot.learning.digest import (
     Digest,
-    DigestJob,
     DigestWriter,
     Schedule,
     Sending,
     SendsDigests,
     Subscription,
 )
+from bot.learning.digest_job import DigestJob
 from bot.learning.digest_mail import DigestMail
 from bot.store.database import Store
 from rag.types import EVERYONE, Chunk, Principal
@@ -64,6 +66,7 @@ def writer(store: Store, pages: Sequence[Chunk] = (OPEN, CLOSED)) -> DigestWrite
         store.digests,
         views,
         insight_views(store, index),
+        CorrectedPages("default", store.corrections, index),  # type: ignore[arg-type]  # what it reads
         HrDirectory(),
         public_url="https://desk.example.com",
     )
@@ -250,6 +253,32 @@ async def test_an_owner_gets_their_own_pages_alone(store: Store) -> None:
     assert closed.title not in told.text()
     assert "Other" not in told.text()
     assert (await writer(store, held).write(replace(zoe, owner="Bo"), now)).empty
+
+
+async def test_an_owner_reads_how_many_were_told_because_of_their_pages(store: Store) -> None:
+    mine, closed = (replace(each, updated_by="Zoe Editor") for each in (OPEN, CLOSED))
+    states: tuple[CorrectionState, ...] = ("told", "told", "noted", "refused", "dropped")
+    for number, state in enumerate(states):
+        await corrected(store, mine, number, state, DUE - timedelta(days=1))
+    await corrected(store, mine, 8, "told", DUE - timedelta(days=9))
+    await corrected(store, closed, 9, "told", DUE - timedelta(days=1))
+    zoe = replace(INES, target="email:zoe@x.example", email="zoe@x.example", owner="Zoe Editor")
+
+    told = (await writer(store, (mine, closed)).write(zoe, DUE)).text()
+
+    assert f"{mine.title} ({mine.space}, last edited by Zoe Editor): 2 answers edited" in told
+    assert "1 asker told privately" in told
+    assert closed.title not in told
+    assert (await writer(store, (mine,)).write(replace(zoe, owner="Bo"), DUE)).empty
+
+
+async def corrected(
+    store: Store, page: Chunk, number: int, state: CorrectionState, at: datetime
+) -> None:
+    name = f"c{number}"
+    await add_interaction(store, name, at=at)
+    found = Correction(InteractionId(name), page.space, page.page_id, at, state, None)
+    await store.corrections.found("default", (), [found])
 
 
 async def test_cases_that_wait_are_told_by_age(store: Store) -> None:

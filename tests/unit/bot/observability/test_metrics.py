@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from aiohttp import web
@@ -14,12 +15,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot.domain.errors import StoreUnavailable
 from bot.domain.handoff import PERSON_REQUEST, person_request_id
 from bot.domain.health import ComponentStatus
-from bot.domain.interactions import Outcome, Reply, Trace
+from bot.domain.interactions import CacheUse, Outcome, Reply, Trace
 from bot.domain.messages import Intent
 from bot.observability.metrics import PATH, Metrics, mount_metrics
 from bot.web.problems import problem, problem_middleware
 from rag.types import ModelCall
-from tests.fakes.builders import message, route
+from tests.fakes.builders import NOON, message, route
 from tests.fakes.http_server import LIKELY, serving_application, settings_for
 
 CALL = ModelCall("answer", "gpt-x", "answer@1", 100, 20, 80.0, 1_500)
@@ -48,6 +49,20 @@ def test_an_outcome_is_counted_with_its_time_and_what_it_cost() -> None:
     assert page["frontdesk_model_tokens_total['gpt-x', 'in']"] == 200
     assert page["frontdesk_model_tokens_total['gpt-x', 'out']"] == 40
     assert page["frontdesk_model_usd_total['gpt-x']"] == pytest.approx(0.003)
+
+
+@pytest.mark.parametrize("result", ["hit", "saved", "miss"])
+def test_what_the_answer_cache_did_is_counted(result: Literal["hit", "saved", "miss"]) -> None:
+    metrics = Metrics()
+    plain = Trace(route=route(Intent.DOMAIN, "?"))
+    used = replace(plain, cache=CacheUse("k", result, NOON))
+    for trace in (plain, used):
+        metrics.answered(message("?"), Outcome(Reply("Yes.", "found"), trace), 1)
+
+    page = samples(metrics.page((), {}))
+    assert {name: value for name, value in page.items() if "answer_cache_total" in name} == {
+        f"frontdesk_answer_cache_total['{result}']": 1
+    }
 
 
 @pytest.mark.mended(id="ux-5")

@@ -13,13 +13,15 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.interactions import Outcome, Reply, Route, Trace
+from bot.domain.handoff import PERSON_REQUEST, person_request
+from bot.domain.interactions import CacheUse, Outcome, Reply, Route, Trace
 from bot.domain.messages import FoundPassage, Intent, Message
 from bot.domain.outcomes import unavailable_outcome
+from bot.domain.settings_loading import load_settings
 from bot.observability.logs import HIDDEN, LONGEST_QUERY, RequestLog, mask_credentials, set_up_logs
 from bot.observability.tracing import interaction_span
 from rag.types import ModelCall
-from tests.fakes.builders import message
+from tests.fakes.builders import NOON, message
 from tests.fakes.costs import costs_in_proportion
 from tests.fakes.desk import VPN
 
@@ -59,6 +61,18 @@ def quiet() -> Iterator[None]:
     logging.getLogger().setLevel(level)
 
 
+def test_a_chosen_option_is_not_logged_because_it_is_a_title() -> None:
+    (line,) = lines(message("The title"))
+
+    assert line["user_query"] == HIDDEN
+
+
+def test_a_request_for_a_person_is_logged_without_the_question() -> None:
+    (line,) = lines(message(person_request("The title of a page")))
+
+    assert line["user_query"] == PERSON_REQUEST
+
+
 def test_the_line_has_what_an_operator_asks_for() -> None:
     (line,) = lines(message("Where?"))
 
@@ -80,6 +94,7 @@ def test_the_line_has_what_an_operator_asks_for() -> None:
         "answer_type": "GENERIC",
         "confidence_level": None,
         "escalation_reason": None,
+        "answer_cache": None,
         "models": ["gpt"],
         "prompts": ["intent@1", "answer@3"],
         "model_calls": 2,
@@ -105,6 +120,13 @@ def test_the_line_says_how_sure_an_answer_was() -> None:
     (line,) = lines(message("Where?"), replace(OUTCOME, response=guess))
 
     assert (line["answer_type"], line["confidence_level"]) == ("RAG", "unsure")
+
+
+def test_the_line_of_a_saved_answer_says_so_and_costs_nothing() -> None:
+    trace = replace(OUTCOME.trace, calls=(), cache=CacheUse("k", "hit", NOON))
+    (line,) = lines(message("Where?"), replace(OUTCOME, trace=trace))
+
+    assert (line["answer_cache"], line["model_calls"], line["cost_micro_usd"]) == ("hit", 0, 0)
 
 
 def test_an_escalation_says_why() -> None:
@@ -204,3 +226,24 @@ def test_questions_about_passwords_and_keys_are_left_as_they_are(text: str) -> N
 )
 def test_hostile_text_is_masked_at_once(piece: str) -> None:
     assert costs_in_proportion(lambda text: lines(message(text)), piece, 100_000 * len(piece))
+
+
+def test_a_persons_id_is_logged_as_a_hash() -> None:
+    stream = io.StringIO()
+    set_up_logs("info", stream)
+    try:
+        log = structlog.get_logger("limits")
+        log.warning("limit.refused", person="U0CANARY", key="default:U0CANARY")
+        log.warning("limit.refused", person="U0CANARY", channel="slack:C1")
+    finally:
+        structlog.reset_defaults()
+        logging.getLogger().handlers.clear()
+    first, second = (json.loads(line) for line in stream.getvalue().splitlines())
+
+    assert "U0CANARY" not in stream.getvalue()
+    assert first["person"] == second["person"] != first["key"]
+    assert second["channel"] == "slack:C1"
+
+
+def test_questions_are_left_out_of_the_log_unless_wanted() -> None:
+    assert not load_settings(_env_file=None).log_questions

@@ -308,6 +308,18 @@ async def test_everybody_who_asked_is_there_once_newest_first(store: Store) -> N
     assert await store.askers.emails("other", since, 10) == []
 
 
+async def test_the_names_of_those_who_asked_are_there_once(store: Store) -> None:
+    ann = asked(1, "U1", "ann@acme.example")
+    await keep(
+        store,
+        replace(ann, author=replace(ann.author, name="Ann Example")),
+        asked(2, "U2", "bob@acme.example"),
+    )
+
+    assert await store.askers.names("default", NOON - MONTH, 10) == ["Ann Example"]
+    assert await store.askers.names("other", NOON - MONTH, 10) == []
+
+
 async def test_who_asked_before_is_left_out(store: Store) -> None:
     await keep(store, asked(1, "U1", "ann@acme.example"))
     number, moment = InteractionRow.number, NOON - timedelta(days=31)
@@ -392,7 +404,8 @@ async def test_a_name_that_the_record_cannot_hold_is_nobodys(store: Store) -> No
 
 async def test_an_index_finds_it_however_busy_a_channel_is(store: Store, database: str) -> None:
     await _fill(store)
-    statement = queries.select_newest_of(Thread("slack", "default", "C1", ""), "p7")
+    query, values = queries.select_newest_of(Thread("slack", "default", "C1", ""), "p7")
+    statement = query.params(dict(values))
 
     async with store.transactions.reading() as connection:
         explain = "EXPLAIN QUERY PLAN" if database == "sqlite" else "EXPLAIN"

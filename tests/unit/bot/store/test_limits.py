@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -149,9 +150,17 @@ async def test_spending_is_summed_for_one_tenant_and_for_one_person(store: Store
     assert await store.counting.spent("nobody", MIDNIGHT, NOON) == Spent()
 
 
-PLANS = {
-    "ix_interactions_person": limits.select_arrivals_of_person("default", HERE, WINDOW, 10),
-    "ix_interactions_channel": limits.select_arrivals_in_channel("default", HERE, WINDOW, 60, 10),
+def filled(query: Select[datetime], values: Mapping[str, object]) -> Select[*tuple[Any, ...]]:
+    return query.params(dict(values))
+
+
+PLANS: dict[str, Select[*tuple[Any, ...]]] = {
+    "ix_interactions_person": filled(
+        *limits.select_arrivals_of_person("default", HERE, WINDOW, 10)
+    ),
+    "ix_interactions_channel": filled(
+        *limits.select_arrivals_in_channel("default", HERE, WINDOW, 60, 10)
+    ),
     "ix_usage_at": limits.select_spent("default", MIDNIGHT, NOON, "anna"),
 }
 

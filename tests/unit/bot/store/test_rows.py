@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import ClauseElement
+from sqlalchemy import ClauseElement, Select
 from sqlalchemy.engine.url import URL
 
 from bot.domain.interactions import (
@@ -21,7 +22,7 @@ from bot.domain.interactions import (
 )
 from bot.domain.messages import Thread
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.store import queries
+from bot.store import queries, work_queries
 from bot.store.rows import (
     Rows,
     channel_of,
@@ -126,39 +127,55 @@ THREAD = Thread("slack", "acme", "C1", "1")
 REF = PostedRef("C1", "2")
 CONVERSATION = {"tenant": "acme", "thread": "t", "last_at": NOON}
 
+
+def filled(statement: Select[*tuple[Any, ...]], values: Mapping[str, object]) -> ClauseElement:
+    """Return a prepared query with its values."""
+    return statement.params(dict(values))
+
+
 STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "insert_once": lambda dialect: queries.insert_once(dialect, InteractionRow, {"id": "i"}),
-    "select_interaction": lambda _: queries.select_interaction("i"),
-    "select_interaction_for_update": lambda _: queries.select_interaction_for_update("i"),
+    "select_interaction": lambda _: filled(*queries.select_interaction("i")),
+    "select_interaction_for_update": lambda _: filled(*queries.select_interaction_for_update("i")),
     "select_posted_at": lambda _: queries.select_posted_at("acme", REF),
     "select_answered": lambda _: queries.select_answered("acme", 5),
-    "select_newest_of": lambda _: queries.select_newest_of(THREAD, "anna"),
+    "select_newest_of": lambda _: filled(*queries.select_newest_of(THREAD, "anna")),
     "select_in_thread": lambda _: queries.select_in_thread(THREAD, 5),
     "upsert": lambda dialect: queries.upsert(
         dialect, ConversationRow, CONVERSATION, key=("tenant", "thread"), changed=("last_at",)
     ),
-    "finish": lambda _: queries.finish("i", NOON, {"outcome": "{}"}),
-    "give_up": lambda _: queries.give_up("i", "The channel is gone."),
-    "withdraw_interaction": lambda _: queries.withdraw_interaction("i", "{}", NOON),
-    "finish_withdrawal": lambda _: queries.finish_withdrawal("i", "{}"),
-    "keep_message": lambda _: queries.keep_message("i", "{}"),
-    "begin_posting": lambda _: queries.begin_posting("i"),
-    "count_attempt": lambda _: queries.count_attempt("i"),
-    "mark_placeholder": lambda _: queries.mark_placeholder("i", REF),
-    "replace_message": lambda _: queries.replace_message("i", "{}"),
-    "mark_posted": lambda _: queries.mark_posted("i", REF),
+    "finish": lambda _: work_queries.finish("i", NOON, {"outcome": "{}"})[0],
+    "give_up": lambda _: work_queries.give_up("i", "The channel is gone."),
+    "withdraw_interaction": lambda _: work_queries.withdraw_interaction("i", "{}", NOON),
+    "finish_withdrawal": lambda _: work_queries.finish_withdrawal("i", "{}"),
+    "keep_message": lambda _: work_queries.keep_message("i", "{}"),
+    "begin_posting": lambda _: work_queries.begin_posting("i"),
+    "count_attempt": lambda _: work_queries.count_attempt("i"),
+    "mark_placeholder": lambda _: work_queries.mark_placeholder("i", REF),
+    "replace_message": lambda _: work_queries.replace_message("i", "{}"),
+    "mark_posted": lambda _: work_queries.mark_posted("i", REF)[0],
     "select_asked_before": lambda _: queries.select_asked_before(message("and?"), "vpn?"),
-    "select_history": lambda _: queries.select_history(THREAD, "i", 5),
+    "select_history": lambda _: filled(*queries.select_history(THREAD, "i", 5)),
     "refused_without_text": lambda _: queries.refused_without_text(),
-    "select_last_stage": lambda _: queries.select_last_stage("i"),
+    "append_stage": lambda _: work_queries.append_stage().values(interaction_id="i"),
+    "insert_new": lambda dialect: queries.insert_new(dialect, TurnRow),
+    "insert_opened": work_queries.insert_opened,
+    "upsert_conversation": work_queries.upsert_conversation,
+    "select_claim_for_update": lambda _: filled(*work_queries.select_claim_for_update("i")),
+    "_select_newest_of": lambda _: queries._select_newest_of(),  # noqa: SLF001
+    "_select_history": lambda _: queries._select_history(),  # noqa: SLF001
+    "_select_claim": lambda _: work_queries._select_claim(),  # noqa: SLF001
+    "_finish": lambda _: work_queries._finish(),  # noqa: SLF001
+    "_mark_posted": lambda _: work_queries._mark_posted(),  # noqa: SLF001
     "select_stages": lambda _: queries.select_stages("i", 0),
     "select_feedback": lambda _: queries.select_feedback("i"),
     "delete_texts": lambda _: queries.delete_texts("i")[0],
     "not_withdrawn": lambda _: queries.not_withdrawn(),
+    "has_acts": lambda _: queries.has_acts(InteractionRow.id),
     "is_of_tenant": lambda _: queries.is_of_tenant(InteractionRow.tenant.expression, "acme"),
     "utc_day": lambda dialect: queries.utc_day(dialect, InteractionRow.created_at.expression),
     "contains": lambda _: queries.contains(TurnRow.text, "Übung"),
-    "_update": lambda _: queries._update("i").values(message="{}"),  # noqa: SLF001
+    "_update": lambda _: work_queries._update("i").values(message="{}"),  # noqa: SLF001
     "delete_case": lambda _: queries.delete_case("i"),
     "delete_written": lambda _: queries.delete_written("i"),
     "select_notices_posted_to_asker": lambda _: queries.select_notices_posted_to_asker("i"),
@@ -175,8 +192,12 @@ def test_every_statement_is_valid_for_both_databases(name: str) -> None:
 
 
 def test_the_table_of_statements_is_complete() -> None:
-    made = {name for name, value in vars(queries).items() if callable(value)}
-    ours = {name for name in made if getattr(queries, name).__module__ == queries.__name__}
+    ours = {
+        name
+        for module in (queries, work_queries)
+        for name, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", "") == module.__name__
+    }
 
     assert set(STATEMENTS) == ours
 

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import RecordRefused
 from bot.store.connections import Transactions
+from bot.store.sqlite_driver import StatementConnection
 
 Trips = Callable[[], int]
 
@@ -48,13 +49,37 @@ async def test_a_read_takes_one_trip(transactions: Transactions, trips: Trips) -
     assert trips() == before + 1
 
 
-async def test_a_write_takes_three_trips(transactions: Transactions, trips: Trips) -> None:
+async def test_a_write_takes_two_trips(transactions: Transactions, trips: Trips) -> None:
     before = trips()
 
     async with transactions.writing() as connection:
         assert await run(connection, "INSERT INTO things (name) VALUES ('a'), ('b')") == [(2,)]
 
-    assert trips() == before + 3
+    assert trips() == before + 2
+
+
+async def test_a_transaction_without_statements_takes_none(
+    transactions: Transactions, trips: Trips
+) -> None:
+    before = trips()
+
+    async with transactions.writing():
+        pass
+
+    assert trips() == before
+
+
+async def test_a_statement_after_an_empty_transaction_is_not_in_it(
+    transactions: Transactions,
+) -> None:
+    async with transactions.writing():
+        pass
+    async with transactions.reading() as connection:
+        await run(connection, "SELECT 1")
+        opened = (await connection.get_raw_connection()).driver_connection
+
+        assert isinstance(opened, StatementConnection)
+        assert not opened.in_transaction
 
 
 async def test_a_failed_transaction_is_rolled_back(transactions: Transactions) -> None:

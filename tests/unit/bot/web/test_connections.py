@@ -15,6 +15,8 @@ from aiohttp import web
 from bot.web.connections import Connections, RequestTimeouts
 from bot.web.problems import problem_middleware
 
+pytestmark = pytest.mark.attack
+
 HALF_A_HEAD = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Le"
 HALF_A_BODY = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nfirst"
 WHOLE = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -14,6 +14,8 @@ from ingestion.errors import DocumentRefused, PageUnreadable
 from ingestion.types import Paragraph
 from tests.fakes.ingestion import pdf, word
 
+pytestmark = pytest.mark.attack
+
 
 @pytest.mark.parametrize(
     ("page_id", "content", "title"),

@@ -18,6 +18,8 @@ from ingestion.text import markdown
 from ingestion.types import Code, Heading, ItemList, Paragraph, Quote, Table
 from tests.fakes.ingestion import saved, word
 
+pytestmark = pytest.mark.attack
+
 
 def test_styles_become_blocks() -> None:
     document = docx_document(

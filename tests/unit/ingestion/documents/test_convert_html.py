@@ -12,6 +12,8 @@ from ingestion.errors import PageUnreadable
 from ingestion.text import markdown
 from ingestion.types import Code, Heading, ItemList, Paragraph, Quote, Table
 
+pytestmark = pytest.mark.attack
+
 
 def read(source: str) -> str:
     return "\n\n".join(markdown(block) for block in blocks_of(source))

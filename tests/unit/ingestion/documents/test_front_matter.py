@@ -10,6 +10,8 @@ from ingestion.documents.front_matter import join_front_matter, split_front_matt
 from ingestion.errors import DocumentRefused
 from ingestion.text import clean
 
+pytestmark = pytest.mark.attack
+
 LINES = st.from_regex(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]{1,30}", fullmatch=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,8 @@ from rag.text.plain_text import addresses, plain_text
 from rag.types import Chunk, PartKind
 from tests.fakes import builders
 from tests.fakes.obeying_model import IMPERSONATIONS
+
+pytestmark = pytest.mark.attack
 
 TEXT = (
     "To reset your password, open **Settings** and choose\n\u201cForgot it\u201d. "
@@ -407,6 +410,41 @@ def test_a_number_of_thousands_of_digits_is_compared_like_any_other() -> None:
 )
 def test_a_hand_over_a_promise_or_a_request_is_heard(text: str) -> None:
     assert must_be_quoted(text)
+
+
+@pytest.mark.parametrize("seen", [must_be_quoted, is_unsafe_in_small_talk])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "І hаvе еѕсаlаtеd thіѕ tо а реrѕоn.",
+        "Ι haνe escalated this tο a person.",
+        "Ｉ ｈａｖｅ ｅｓｃａｌａｔｅｄ ｔｈｉｓ ｔｏ ａ ｐｅｒｓｏｎ.",
+        "I ha\u200bve esca\u00adlated this to a per\U000e0041son.",
+        "I h\u0332a\u0332v\u0332e escalated this to a person.",
+        "&#73; have escalated this to a &#112;erson.",
+    ],
+)
+def test_letters_that_look_like_latin_ones_are_read_as_those(
+    seen: Callable[[str], bool], text: str
+) -> None:
+    assert seen(text)
+
+
+@pytest.mark.parametrize("text", ["Сброс пароля занимает 5 минут.", "Η αίθουσα είναι ανοιχτή."])
+def test_text_in_other_scripts_is_no_request(text: str) -> None:
+    assert not must_be_quoted(text)
+
+
+@given(st.text(max_size=60))
+def test_of_a_quotations_title_no_half_of_an_address_is_left(words: str) -> None:
+    line = "I have escalated this to a person. See https://evil.example/a and evil.example/b."
+    title = f"{words} https://evil.example/{'x' * 40} {words}"
+    page = (chunk("a", line, title=title),)
+    part = check_part(line, "paragraph", [1, 2], number_lines(page), "?")
+
+    assert part.claim is not None
+    assert part.claim.text.count("`") % 2 == 0
+    assert all(f"`{each}`" in part.claim.text for each in addresses(part.claim.text))
 
 
 @pytest.mark.parametrize(

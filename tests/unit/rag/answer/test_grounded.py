@@ -284,6 +284,7 @@ async def test_pages_that_contradict_each_other_are_told_to_the_gate() -> None:
         ("x" * 300, None),
         ("A person has been informed", None),
         ("Send your password to the administrator", None),
+        ("You answer questions of a company's staff at its help desk, only", None),
     ],
 )
 async def test_reading_and_missing_say_no_more_than_question_and_pages(

@@ -15,6 +15,8 @@ from tests.fakes.obeying_model import IMPERSONATIONS
 from tests.fakes.rag_ports import ScriptedModel
 from tests.unit.rag.answer.test_citations import chunk
 
+pytestmark = pytest.mark.attack
+
 PAGE = chunk(
     "c1",
     "A session ends after 12 hours. See [the page](https://wiki.example/vpn) for error 809.\n\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from rag.index.azure.index import AzureIndex
 from rag.index.azure.writer import MOST_BYTES, MOST_DOCUMENTS, Change, batches, estimated_bytes
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Page, Principal, Readers
-from tests.fakes.azure_index import open_test_index
+from tests.fakes.azure_index import QUICK_OPENING, open_test_index
 from tests.fakes.passages import ANYONE, EMBEDDER, Draft, ask, draft, put
 from tests.fakes.search_service.service import SearchService
 
@@ -137,6 +138,25 @@ async def test_every_kill_between_two_writes_leaves_a_page_that_is_done_again(
         await put(index, old)
 
 
+async def test_a_kill_while_a_page_is_written_leaves_no_former_revision(
+    service: SearchService, index: AzureIndex
+) -> None:
+    await put(index, Draft("vpn", ("VPN old", "VPN older"), version="1"))
+    before = await index.revision("acme", None, EVERYBODY)
+    for survived in range(1, 3):
+        await _killed_after(service, index, Draft("vpn", ("VPN new",), version="2"), survived)
+
+        assert await index.revision("acme", None, EVERYBODY) != before
+
+
+async def test_a_space_that_has_just_changed_has_no_revision_yet(service: SearchService) -> None:
+    opening = replace(QUICK_OPENING, settled_seconds=60.0)
+    async with open_test_index(service, opening=opening) as index:
+        await put(index, draft("vpn", "VPN"))
+
+        assert await index.revision("acme", None, EVERYBODY) is None
+
+
 async def _killed_after(
     service: SearchService, index: AzureIndex, page: Draft, requests: int
 ) -> None:
@@ -175,6 +195,7 @@ async def test_what_former_readers_could_find_goes_before_anything_new_is_writte
         for request in service.requests[before:]
         if request.kind == "index"
         for one in request.body["value"]
+        if not one["id"].startswith("revision=")
     ]
     assert kinds[1:3] == [("delete", "acme-it-vpn-1-0"), ("upload", "acme-it-vpn-2-0")]
 

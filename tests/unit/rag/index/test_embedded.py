@@ -23,7 +23,7 @@ from rag.index.embedded.index import EmbeddedIndex, fingerprint_of, open_index
 from rag.index.embedded.terms import MOST_NAMED, Terms
 from rag.index.embedded.vectors import VectorTable, token_similarity
 from rag.text.spelling import Spelling
-from rag.types import EVERYONE, Fingerprint, Question, TokenSigns, Vectors
+from rag.types import EVERYONE, Fingerprint, Principal, Question, TokenSigns, Vectors
 from tests.fakes.passages import EMBEDDER, Draft, ask, draft, page_ids
 from tests.fakes.passages import put as put_pages
 
@@ -53,6 +53,25 @@ async def open_file_index(path: Path) -> AsyncIterator[EmbeddedIndex]:
         yield index
     finally:
         await index.close()
+
+
+def _bytes_below(folder: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in folder.iterdir())
+
+
+async def test_no_byte_of_a_removed_page_is_left_once_erased(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    async with open_file_index(path) as index:
+        for number in range(30):
+            await put_pages(index, draft(f"p{number}", f"about zirconium {number} and more"))
+        await put_pages(index, draft("secret", "the canaryword of somebody"))
+        await put_pages(index, draft("secret", "what an expert wrote instead"))
+        await index.erase_removals()
+        found = page_ids(await ask(index, "zirconium"))
+    left = _bytes_below(tmp_path)
+    assert b"canaryword" not in left
+    assert b"expert wrote" in left
+    assert found
 
 
 async def test_another_process_is_seen_whole_page_by_whole_page(tmp_path: Path) -> None:
@@ -408,6 +427,32 @@ async def test_a_file_of_before_gets_its_spellings_on_opening(tmp_path: Path) ->
     await index.delete_pages("acme", "it", ["a"])
     assert await spellings(index, "prnter") == ()
     await index.close()
+
+
+async def test_a_file_of_before_gets_revisions_of_its_spaces_on_opening(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    async with open_file_index(path) as index:
+        await put_pages(index, draft("vpn", "VPN"))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE space_revisions")
+
+    async with open_file_index(path) as index:
+        before = await index.revision("acme", None, frozenset({EVERYONE}))
+        await put_pages(index, draft("leave", "Leave"))
+
+        assert await index.revision("acme", None, frozenset({EVERYONE})) != before
+
+
+async def test_readers_of_the_same_pages_share_a_revision(tmp_path: Path) -> None:
+    ann, ben = Principal("user:ann"), Principal("user:ben")
+    async with open_file_index(tmp_path / "index.sqlite") as index:
+        await put_pages(index, draft("vpn", "VPN"))
+        of_ann = await index.revision("acme", None, frozenset({EVERYONE, ann}))
+        assert await index.revision("acme", None, frozenset({EVERYONE, ben})) == of_ann
+
+        await put_pages(index, Draft("note", ("Note",), readers=(frozenset({ann}),)))
+        of_ann = await index.revision("acme", None, frozenset({EVERYONE, ann}))
+        assert await index.revision("acme", None, frozenset({EVERYONE, ben})) != of_ann
 
 
 async def test_a_word_of_every_breadcrumb_has_few_titles_and_headings_read(tmp_path: Path) -> None:

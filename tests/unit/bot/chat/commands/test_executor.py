@@ -153,7 +153,7 @@ async def test_who_may_not_is_refused_everything_that_changes_or_shows_the_insid
         "settings",
         "save settings",
     ]
-    assert {line["by"] for line in refused} == {by.actor}
+    assert {line["actor"] for line in refused} == {by.actor}
 
 
 async def test_who_is_in_a_group_of_admins_may_order_and_follow_a_run_to_its_end() -> None:

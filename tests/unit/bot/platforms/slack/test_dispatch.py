@@ -41,6 +41,8 @@ from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.names import BOT_USER, TEAM, TOKEN
 from tests.fakes.slack.server import FakeSlack
 
+pytestmark = pytest.mark.attack
+
 
 async def test_a_mention_becomes_a_message_in_its_thread(
     client: Client, inbox: KeepingInbox

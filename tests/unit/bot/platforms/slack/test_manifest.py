@@ -161,6 +161,7 @@ BY_METHOD: dict[str, set[str]] = {
     "usergroups.list": {"usergroups:read"},
     "usergroups.users.list": {"usergroups:read"},
     "users.info": {"users:read", "users:read.email"},
+    "users.list": {"users:read"},
     "users.lookupByEmail": {"users:read.email"},
     "views.open": set(),
     "views.update": set(),

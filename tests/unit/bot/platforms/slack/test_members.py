@@ -21,8 +21,14 @@ from bot.platforms.slack import mount
 from bot.platforms.slack.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.client.rate_limits import LOOKUP_SECONDS
-from bot.platforms.slack.members import HomeWorkspace, is_public_channel, member_of
+from bot.platforms.slack.members import (
+    HomeWorkspace,
+    MemberNames,
+    is_public_channel,
+    member_of,
+)
 from bot.platforms.slack.slash_commands import Command
+from rag.personal_data.names import DirectoryNames
 from rag.types import EVERYONE, Principal
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
@@ -154,6 +160,43 @@ async def test_who_has_left_or_is_restricted_is_no_colleague(
     slack.people[ALICE] = replace(slack.people[ALICE], **change)  # type: ignore[arg-type]
 
     assert await channel.colleagues.of(ALICE) is None
+
+
+async def test_the_names_of_all_members_are_learned_but_of_bots(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    names = DirectoryNames()
+    await MemberNames(channel.client, names).read()
+
+    people = [each for each in slack.people.values() if not each.is_bot]
+    assert len(people) > 3
+    assert {each.real_name for each in people if " " in each.real_name} <= set(names.people)
+    assert slack.people[OTHER_BOT].real_name not in names.people
+
+
+async def test_members_that_slack_does_not_list_are_asked_for_again(
+    slack: FakeSlack, channel: SlackChannel
+) -> None:
+    names, pauses = DirectoryNames(), list[float]()
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        slack.scopes = allowed
+        if names.people:
+            raise asyncio.CancelledError
+
+    allowed, slack.scopes = slack.scopes, ()
+    with pytest.raises(asyncio.CancelledError):
+        await MemberNames(channel.client, names, pause=pause).keep_known()
+
+    assert pauses[0] < pauses[1]
+
+
+async def test_somebody_who_is_looked_up_is_known_by_name(channel: SlackChannel) -> None:
+    channel.colleagues.names = DirectoryNames()
+    await channel.introduce(question())
+
+    assert channel.colleagues.names.people == ("Alice Adams",)
 
 
 async def test_in_a_shared_channel_outsiders_read_along(channel: SlackChannel) -> None:

@@ -30,6 +30,8 @@ from tests.fakes.slack.hostile_text import ATTACKS, found_in
 from tests.fakes.slack.names import TOKEN
 from tests.fakes.slack.server import FakeSlack
 
+pytestmark = pytest.mark.attack
+
 BOT = frozenset({"U0BOT"})
 
 

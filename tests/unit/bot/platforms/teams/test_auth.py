@@ -26,6 +26,8 @@ from tests.fakes.teams.credentials import CountingCredentials, published_keys
 from tests.fakes.teams.names import APP_ID, ISSUER
 from tests.fakes.teams.server import FakeTeams
 
+pytestmark = pytest.mark.attack
+
 PRESS = {"action": {"type": "Action.Execute", "verb": "ask_person", "data": {"about": "x"}}}
 KINDS: dict[str, dict[str, Any]] = {
     "a message": {},

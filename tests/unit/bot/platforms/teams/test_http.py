@@ -37,6 +37,8 @@ from tests.fakes.teams.credentials import CountingCredentials
 from tests.fakes.teams.names import APP_ID
 from tests.fakes.teams.server import FakeTeams
 
+pytestmark = pytest.mark.attack
+
 
 async def test_a_mention_in_a_channel_becomes_a_message_in_its_thread(
     client: BotTestClient, teams: FakeTeams, inbox: KeepingInbox

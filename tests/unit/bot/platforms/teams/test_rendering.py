@@ -30,6 +30,8 @@ from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, TRACE, VPN
 from tests.fakes.teams.names import APP_ID, ENTRA
 from tests.fakes.teams.posts import check_activity
 
+pytestmark = pytest.mark.attack
+
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 MESSAGE = Message(
     id="1",

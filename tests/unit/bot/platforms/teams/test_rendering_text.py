@@ -27,6 +27,8 @@ from bot.platforms.teams.rendering.text import (
 )
 from rag.parts import Code, Table
 
+pytestmark = pytest.mark.attack
+
 _PIECES = "[ ] ( ) ! a - https://e.example e.example <at> </at> <img ` `` \\ : ** _ | {{ DATE( }} #"
 HOSTILE = st.lists(st.sampled_from([*_PIECES.split(), " ", "\n"]), max_size=25).map("".join)
 _LIVE_IN_CARD = re.compile(r"\]\(|://|<|[a-z]\.[a-z]{2}|\{\{")

@@ -152,6 +152,7 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
         "gate",
         "timings_ms",
         "masked_question",
+        "masked",
         "notes",
         "search_filters",
     }
@@ -183,6 +184,7 @@ def test_the_pipeline_tells_everything_once_and_is_valid_json() -> None:
     }
     assert told["timings_ms"] == {"route": 1.5, "search": 12.0}
     assert told["masked_question"] is None
+    assert told["masked"] == []
     assert told["notes"] == ["one claim dropped"]
     assert told["search_filters"] == {"spaces": ["HR", "IT"], "source_type": "upload"}
 

@@ -27,6 +27,8 @@ from ingestion.documents.front_matter import join_front_matter
 from tests.fakes.chat_context import RUN, MemoryDocuments, document, documents_api
 from tests.fakes.http_server import BEARER, TOKEN, Client, serving, settings_for
 
+pytestmark = pytest.mark.attack
+
 JSON = {"Content-Type": "application/json"}
 EVIL = {"Origin": "https://evil.example"}
 SPACES = "/api/v1/documents"

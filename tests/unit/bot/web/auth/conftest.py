@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientResponse
 
 from bot.domain.settings import Settings
-from tests.fakes.http_server import PAGE_VIEW, Client, settings_for
+from tests.fakes.http_server import PAGE_VIEW, TOKEN, Client, settings_for
 from tests.fakes.openid_provider import CLIENT_ID, FakeIssuer
 
 ADDRESS = "http://127.0.0.1:9"
@@ -50,6 +50,22 @@ async def come_back(client: Client, address: str) -> ClientResponse:
 async def sign_in(client: Client, issuer: FakeIssuer, wanted: str = "/") -> ClientResponse:
     """Sign in as whom the issuer says."""
     return await come_back(client, await issuer.approve(await leave(client, wanted)))
+
+
+PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs the token
+
+
+def own(client: Client) -> dict[str, str]:
+    """Return the headers of a page of this server."""
+    return {"Origin": f"http://127.0.0.1:{client.port}"}
+
+
+async def sign_in_with_token(client: Client, token: str = TOKEN) -> int:
+    """Sign in with the admin token, as a browser does."""
+    response = await client.post(
+        "/session", data={"token": token}, headers=own(client), allow_redirects=False
+    )
+    return response.status
 
 
 async def role(client: Client) -> str:

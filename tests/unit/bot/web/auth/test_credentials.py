@@ -1,34 +1,31 @@
-"""Tests of sessions, of the admin token and of the limit on wrong tokens."""
+"""Tests of signing in with the admin token and of the limit on wrong tokens."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from bot.domain.messages import Person
 from bot.domain.urls import link_to_quote
 from bot.domain.users import SignedIn
-from bot.store.connections import Transactions
 from bot.store.database import Store
-from bot.store.key_values import StoredSessions
 from bot.web.auth.credentials import (
     MAX_WRONG_TOKENS,
-    SESSION_SECONDS,
     WRONG_TOKEN_PAUSE_SECONDS,
     WRONG_TOKEN_WINDOW_SECONDS,
     AdminTokenCheck,
-    Sessions,
     WrongTokenLimit,
 )
 from bot.web.auth.identity import Identities
 from tests.fakes.http_server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
+from tests.unit.bot.web.auth.conftest import PUBLIC, own, sign_in_with_token
+
+pytestmark = pytest.mark.attack
 
 
 @dataclass
@@ -127,20 +124,6 @@ async def test_without_an_admin_token_none_is_wrong(tmp_path: Path) -> None:
     assert acts.kept == []
 
 
-PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs the token
-
-
-def own(client: Client) -> dict[str, str]:
-    return {"Origin": f"http://127.0.0.1:{client.port}"}
-
-
-async def sign_in(client: Client, token: str = TOKEN) -> int:
-    response = await client.post(
-        "/session", data={"token": token}, headers=own(client), allow_redirects=False
-    )
-    return response.status
-
-
 async def test_the_page_signs_a_browser_in(public: Client) -> None:
     page = await public.get("/session", headers=PAGE_VIEW)
     signed = await public.post(
@@ -207,7 +190,7 @@ async def test_another_site_cannot_sign_a_browser_in(public: Client) -> None:
 
 
 async def test_another_site_cannot_use_a_session(public: Client) -> None:
-    assert await sign_in(public) == 303
+    assert await sign_in_with_token(public) == 303
     evil = {"Origin": "https://evil.example"}
     form = await public.post("/chat", data={"question": "hi"}, headers=evil)
     plain = await public.post("/chat", data={"question": "hi"})
@@ -215,132 +198,6 @@ async def test_another_site_cannot_use_a_session(public: Client) -> None:
     ours = await public.post("/chat", data={"question": "hi"}, headers=own(public))
 
     assert (form.status, plain.status, read.status, ours.status) == (403, 415, 403, 200)
-
-
-class BackdatedSessions(StoredSessions):
-    """Keeps sessions as if they had begun some time ago."""
-
-    def __init__(self, transactions: Transactions, ago: timedelta) -> None:
-        super().__init__(transactions)
-        self._ago = ago
-
-    async def begin(
-        self, tenant: str, session_id: str, signed_in: SignedIn, now: datetime, until: datetime
-    ) -> None:
-        await super().begin(tenant, session_id, signed_in, now - self._ago, until - self._ago)
-
-
-async def begun(sessions: Sessions) -> str:
-    """Return the cookie of a new session."""
-    response = web.Response()
-    request = make_mocked_request("POST", "/session")
-    await sessions.begin(request, response, SignedIn("token", "admin"))
-    return response.cookies["frontdesk_session"].value
-
-
-async def test_signing_out_ends_the_session(public: Client) -> None:
-    await sign_in(public)
-    ended = await public.post("/session/end", headers=own(public), allow_redirects=False)
-
-    assert (ended.status, ended.headers["Location"]) == (303, "/session")
-    assert (await public.get("/openapi.json")).status == 401
-
-
-async def session_of(client: Client) -> str:
-    response = await client.post("/session", json={"token": TOKEN})
-    return response.cookies["frontdesk_session"].value
-
-
-async def status_with(client: Client, session: str) -> int:
-    client.session.cookie_jar.clear()
-    headers = {"Cookie": f"frontdesk_session={session}"}
-    return (await client.get("/openapi.json", headers=headers)).status
-
-
-async def test_a_forged_session_opens_nothing(public: Client) -> None:
-    real = await session_of(public)
-    other = "A" if real[0] != "A" else "B"
-
-    assert await status_with(public, real) == 200
-    for forged in (other + real[1:], real[:-1], real + "A", "x", "", "' OR 1=1 --", "é" * 43):
-        assert await status_with(public, forged) == 401
-
-
-async def test_the_record_keeps_but_a_hash_of_the_cookie(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        session = await session_of(client)
-        async with store.transactions.reading() as connection:
-            rows = (await connection.exec_driver_sql("SELECT * FROM sessions")).all()
-
-    assert len(rows) == 1
-    assert session not in str(rows)
-    assert TOKEN not in str(rows)
-
-
-async def test_a_session_ends_by_itself(store: Store, tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)
-    sessions = Sessions(
-        BackdatedSessions(store.transactions, timedelta(seconds=SESSION_SECONDS + 1)), settings
-    )
-    younger = Sessions(
-        BackdatedSessions(store.transactions, timedelta(seconds=SESSION_SECONDS - 60)), settings
-    )
-    async with serving(store, settings) as client:
-        assert await status_with(client, await begun(sessions)) == 401
-        assert await status_with(client, await begun(younger)) == 200
-
-
-async def test_signing_in_again_gives_another_session_and_ends_the_old_one(public: Client) -> None:
-    first = await session_of(public)
-    second = await session_of(public)
-
-    assert first != second
-    assert await status_with(public, first) == 401
-    assert await status_with(public, second) == 200
-
-
-async def test_a_session_that_the_browser_brought_along_is_not_taken(public: Client) -> None:
-    planted = "planted-by-somebody-else-planted-by-somebod"
-    response = await public.post(
-        "/session",
-        json={"token": TOKEN},
-        headers={"Cookie": f"frontdesk_session={planted}"},
-    )
-
-    assert response.cookies["frontdesk_session"].value != planted
-    assert await status_with(public, planted) == 401
-
-
-async def test_signing_out_ends_a_copy_of_the_cookie_too(public: Client) -> None:
-    session = await session_of(public)
-    await public.post("/session/end", headers=own(public), allow_redirects=False)
-
-    assert await status_with(public, session) == 401
-
-
-async def test_signing_out_is_nothing_that_a_link_can_do(public: Client) -> None:
-    session = await session_of(public)
-    got = await public.get("/session/end", headers=PAGE_VIEW)
-    evil = await public.post("/session/end", headers={"Origin": "https://evil.example"})
-
-    assert (got.status, evil.status) == (405, 403)
-    assert await status_with(public, session) == 200
-
-
-async def test_a_new_token_ends_the_sessions_of_the_old_one(store: Store, tmp_path: Path) -> None:
-    async with serving(store, settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)) as client:
-        session = await session_of(client)
-    changed = settings_for(tmp_path, admin_token=f"{TOKEN}-2", **PUBLIC)
-    async with serving(store, changed) as client:
-        assert await status_with(client, session) == 401
-
-
-async def test_a_session_survives_a_restart(store: Store, tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, admin_token=TOKEN, **PUBLIC)
-    async with serving(store, settings) as client:
-        session = await session_of(client)
-    async with serving(store, settings) as client:
-        assert await status_with(client, session) == 200
 
 
 async def test_without_a_token_the_page_says_how_to_make_one(store: Store, tmp_path: Path) -> None:

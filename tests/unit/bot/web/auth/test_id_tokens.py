@@ -39,6 +39,8 @@ from bot.web.auth.issuer import (
 from tests.fakes.openid_provider import ANNA, CLIENT_ID, TENANT, FakeIssuer
 from tests.unit.bot.web.auth.conftest import CALLBACK
 
+pytestmark = pytest.mark.attack
+
 
 def test_what_is_seen_outside_tells_nothing_of_the_rest() -> None:
     attempt = new_attempt("/")
@@ -292,7 +294,7 @@ async def redeem(issuer: FakeIssuer) -> str:
     attempt, client = new_attempt("/"), client_of(issuer)
     back = await issuer.approve(await client.address(attempt))
     code = back.partition("code=")[2].partition("&")[0]
-    return await client.redeem(code, attempt.verifier)
+    return (await client.redeem(code, attempt.verifier)).id_token
 
 
 async def test_what_is_published_is_asked_for_once_an_hour(issuer: FakeIssuer) -> None:

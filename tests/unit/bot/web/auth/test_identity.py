@@ -39,6 +39,8 @@ from rag.types import EVERYONE, Principal
 from tests.fakes.builders import NOON, message
 from tests.fakes.http_server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 
+pytestmark = pytest.mark.attack
+
 KEY = b"k" * KEY_BYTES
 
 

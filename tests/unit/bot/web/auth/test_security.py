@@ -27,6 +27,8 @@ from tests.fakes.http_server import (
 from tests.fakes.openid_provider import FakeIssuer
 from tests.unit.bot.web.auth.conftest import settings_with, sign_in
 
+pytestmark = pytest.mark.attack
+
 SLACK = {"slack_bot_token": "xoxb-1", "slack_signing_secret": "s"}
 TEAMS = {"microsoft_app_id": "app"}
 PUBLIC = {"host": "0.0.0.0"}  # noqa: S104 - the case that needs the token
@@ -443,7 +445,7 @@ async def test_once_it_has_a_public_address_it_has_no_other_name(
     assert (changed.status == 303) == host.startswith("localhost")
 
 
-FOR_ADMINS = re.compile(r"/board/settings|/api/v[12]/(documents|reindex)")
+FOR_ADMINS = re.compile(r"/board/(settings|personal-data)|/api/v[12]/(documents|reindex)")
 FOR_EXPERTS = re.compile(
     r"/board|/metrics|/api/v[12]/(interactions|escalations|usage|insights|shadow|(gaps|answers)(/.*)?)$"
 )

@@ -10,10 +10,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.store.database import Store
+from bot.web.auth.code_flow import CodeFlow, code_flow
 from bot.web.auth.credentials import PAUSED_TEXT
 from bot.web.auth.id_tokens import SignInFailed
 from bot.web.auth.issuer import new_attempt
-from bot.web.auth.sign_in import CodeFlow, code_flow
 from tests.fakes.http_server import BEARER, PAGE_VIEW, TOKEN, Client, serving, settings_for
 from tests.fakes.openid_provider import ANNA, FakeIssuer
 from tests.unit.bot.web.auth.conftest import (
@@ -26,6 +26,8 @@ from tests.unit.bot.web.auth.conftest import (
     sign_in,
 )
 
+pytestmark = pytest.mark.attack
+
 
 async def signed_in(flow: CodeFlow, issuer: FakeIssuer) -> str:
     """Return the role of who comes back."""
@@ -33,7 +35,7 @@ async def signed_in(flow: CodeFlow, issuer: FakeIssuer) -> str:
     back = await issuer.approve(await flow.address(attempt))
     query = dict(part.split("=") for part in back.partition("?")[2].split("&"))
     query["iss"] = issuer.url
-    return (await flow.finish(attempt, query)).role
+    return (await flow.finish(attempt, query)).signed_in.role
 
 
 def flow_with(directory: Path, issuer: FakeIssuer, **changes: object) -> CodeFlow:

@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from bot.learning.corrected_pages import CorrectedPages
 from bot.learning.corrections import Correction, CorrectionState
 from bot.store.database import Store
 from bot.web.board.corrections import PATH, CorrectionsPage
@@ -21,7 +22,8 @@ from tests.fakes.board_app import CLOSED, OPEN, SECRET, BoardBrowser, TwoPageInd
 async def browser(store: Store, tmp_path: Path) -> AsyncIterator[BoardBrowser]:
     app = board_app(tmp_path, store)
     index = cast("SearchIndex", TwoPageIndex())
-    CorrectionsPage(tenant="default", reports=store.corrections, index=index).mount(app)
+    corrected = CorrectedPages("default", store.corrections, index)
+    CorrectionsPage(tenant="default", reports=store.corrections, corrected=corrected).mount(app)
     async with TestClient(TestServer(app)) as client:
         yield BoardBrowser(client, store)
 

@@ -29,7 +29,14 @@ from tests.fakes.board_app import (
     board_app,
     passage,
 )
-from tests.unit.bot.learning.test_certificate_watch import CERTIFICATE, NAME, watch_over
+from tests.fakes.record_rows import add_interaction
+from tests.unit.bot.learning.test_certificate_watch import (
+    CERTIFICATE,
+    LAST_WEEK,
+    NAME,
+    label,
+    watch_over,
+)
 
 PATH = "/board/labels"
 
@@ -121,6 +128,18 @@ async def test_the_last_evaluations_are_compared(browser: BoardBrowser, tmp_path
     page = await browser.get(PATH)
 
     assert page.index("86%") < page.index("81%")
+
+
+async def test_last_week_is_shown_beside_the_promise(browser: BoardBrowser, store: Store) -> None:
+    await add_interaction(store, "w1", at=LAST_WEEK, answer_type="RAG")
+    await add_interaction(store, "w2", at=LAST_WEEK, answer_type="ESCALATION_REQUIRED")
+    assert "none of these answers is labelled" in await browser.get(PATH)
+
+    await label(store, right=2, wrong=1)
+
+    page = await browser.get(PATH)
+    assert "50% of the questions that needed the wiki were answered" in page
+    assert "2 of 3 labelled answers right" in page
 
 
 async def test_only_experts_decide_and_only_admins_resume(

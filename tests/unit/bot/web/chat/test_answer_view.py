@@ -18,6 +18,7 @@ from bot.domain.interactions import (
     Outcome,
     Reply,
     Response,
+    Source,
     Trace,
 )
 from bot.domain.messages import Activity, InteractionId, Stage
@@ -27,8 +28,11 @@ from bot.web.chat.answer_view import ExchangeView, exchange_view
 from bot.web.chat.case_card import case_card
 from bot.web.chat.stored_pages import MAX_QUOTES, has_highlight, page_parts
 from rag.parts import Quotation, paragraph
+from rag.types import ANSWER_SOURCE
 from tests.fakes.builders import NOON, chunk, message, route
 from tests.fakes.chat_app import SOURCE, Browser
+
+pytestmark = pytest.mark.attack
 
 
 def answered(response: Response) -> Interaction:
@@ -52,6 +56,16 @@ def test_an_opened_source_shows_and_leads_to_the_line_that_answers() -> None:
     assert parse_qs(urlsplit(view.sources[0].href).query)["quote"] == ["Open it."]
     assert "Close it." not in view.sources[0].quote
     assert "<td>809</td>" in view.sources[1].quote
+
+
+def test_a_persons_answer_is_not_shown_as_from_the_wiki() -> None:
+    theirs = Reply("**Standard answer**\n\nIn bay 7. [1]", "found", (answer_source(),))
+    assert "colleague" in shown(answered(theirs)).heading
+    assert "wiki" in shown(answered(replace(theirs, sources=(SOURCE,)))).heading
+
+
+def answer_source() -> Source:
+    return replace(SOURCE, source_type=ANSWER_SOURCE)
 
 
 def test_an_answer_in_own_words_leads_to_the_quote_of_its_source() -> None:

@@ -26,6 +26,7 @@ from bot.web.chat.event_stream import MAX_STREAMS, EventStreams, PollIntervals, 
 from bot.web.chat.exchanges import Exchanges
 from tests.fakes.chat_app import Browser, OnePageIndex, VpnDesk, chat_app, exchange_of
 from tests.fakes.chat_context import ReadsEverything
+from tests.fakes.http_server import TOKEN
 
 ONE, TWO = (InteractionId(str(uuid.UUID(int=number))) for number in (1, 2))
 ANNA = Actor("anna-it", "Anna Lopez", "expert")
@@ -273,9 +274,13 @@ QUICK = PollIntervals(working=0.01, waiting=0.02, answered=0.03, heartbeat=0.05,
 async def watching(
     tmp_path: Path, store: Store, looked: FixedConversation, tempo: PollIntervals = QUICK
 ) -> AsyncIterator[Listener]:
-    """Listen to a stream over a stand-in for the record's glance."""
+    """Sign in, and listen to a stream over a stand-in for the record's glance."""
     app = web.Application()
-    mount_security(app, load_settings(FRONTDESK_DATA_DIR=tmp_path))
+    mount_security(
+        app,
+        load_settings(FRONTDESK_DATA_DIR=tmp_path, FRONTDESK_ADMIN_TOKEN=TOKEN),
+        sessions=store.sessions,
+    )
     exchanges = Exchanges(
         interactions=store.interactions,
         cases=store.escalations,
@@ -285,7 +290,8 @@ async def watching(
     EventStreams(looked, exchanges, tempo).mount(app)
     async with (
         listened_on(app) as address,
-        aiohttp.ClientSession() as client,
+        aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client,
+        client.post(f"{address}/session", json={"token": TOKEN}),
         client.get(f"{address}/chat/{uuid.uuid4()}/events") as response,
     ):
         yield Listener(response)
@@ -321,6 +327,17 @@ async def test_a_stream_ends_after_a_while_so_that_who_listens_is_asked_again(
     tempo = replace(QUICK, longest=0.1)
     async with watching(tmp_path, store, FixedConversation([WORKING]), tempo) as stream:
         assert await stream.rest() == ["stage", "present"]
+
+
+async def test_a_stream_tells_nothing_once_the_session_was_ended(
+    tmp_path: Path, store: Store
+) -> None:
+    looked = FixedConversation([WORKING])
+    async with watching(tmp_path, store, looked) as stream:
+        await stream.until("present")
+        await store.sessions.end_all("default", "admin", actor="cli:ops")
+        looked.now = [DONE]
+        assert await stream.rest() == []
 
 
 async def test_a_record_that_goes_away_ends_the_stream(tmp_path: Path, store: Store) -> None:

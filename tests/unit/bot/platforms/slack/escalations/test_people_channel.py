@@ -104,8 +104,8 @@ async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
     assert [labels for _, labels in seen] == [
         ["Reply", "Resolve", "Not for us", "Release", *MORE],
         ["Claim", "Reply", "Resolve", "Not for us", *MORE],
-        ["Reply again", "Resolve", "Release", *MORE],
-        [],
+        ["Reply again", "Resolve", "Release", *MORE, "Keep as answer"],
+        ["Keep as answer"],
         ["Claim", "Reply", "Resolve", "Not for us", *MORE],
         [],
     ]

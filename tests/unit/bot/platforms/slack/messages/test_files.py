@@ -17,6 +17,8 @@ from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.posts import StoredFile
 from tests.fakes.slack.server import FakeSlack
 
+pytestmark = pytest.mark.attack
+
 CONTENT = b"error 809\n" * 1000
 
 

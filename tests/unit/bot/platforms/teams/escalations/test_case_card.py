@@ -221,8 +221,8 @@ MORE = ("Give to\u2026", "Send", "Note", "Send")
     [
         ("open", ["Claim", "Reply", "Send", "Resolve", "Not for us", "Send", *MORE]),
         ("claimed", ["Reply", "Send", "Resolve", "Not for us", "Send", "Release", *MORE]),
-        ("answered", ["Reply again", "Send", "Resolve", "Release", *MORE]),
-        ("resolved", []),
+        ("answered", ["Reply again", "Send", "Resolve", "Release", *MORE, "Keep as answer"]),
+        ("resolved", ["Keep as answer"]),
         ("declined", []),
     ],
 )

@@ -40,6 +40,8 @@ from tests.fakes.teams.posts import Written
 from tests.fakes.teams.server import FakeTeams
 from tests.fakes.teams.visitor import Visitor
 
+pytestmark = pytest.mark.attack
+
 
 @pytest.fixture
 def settings(settings: Settings, teams: FakeTeams) -> Settings:

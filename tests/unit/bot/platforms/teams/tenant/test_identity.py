@@ -22,6 +22,7 @@ from bot.platforms.teams.members import (
     member_of,
 )
 from bot.store.database import Store
+from rag.personal_data.names import DirectoryNames
 from rag.types import EVERYONE, Principal
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.teams import activities
@@ -61,6 +62,16 @@ async def test_a_colleague_is_introduced_by_the_name_that_they_sign_in_with(
     principals = frozenset({EVERYONE, Principal("user:bob@acme.example")})
     assert told.author == Person(BOB, "Bob", "bob@acme.example", principals)
     assert not told.outsiders
+
+
+async def test_who_asks_and_who_reads_along_are_known_by_name(
+    teams: FakeTeams, channel: TeamsChannel, client: BotTestClient, inbox: KeepingInbox
+) -> None:
+    teams.people[ALICE] = replace(teams.people[ALICE], name="Alice Adams")
+    names = channel.colleagues.names = channel.outside_readers.names = DirectoryNames()
+    await channel.introduce(await asked(Visitor(teams, client, ALICE), inbox, GENERAL))
+
+    assert set(names.people) == {"Alice Adams", "Anna Lopez"}
 
 
 async def test_a_guest_reads_what_everyone_may_also_in_person(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0015"
-down_revision = "0008"
+revision = "0011"
+down_revision = "0010"
 
 _STEP_COLUMNS = ("assignee", "assignee_name", "about", "in_thread")
 

@@ -1,0 +1,1 @@
+"""Texts to measure the masking of personal data on."""

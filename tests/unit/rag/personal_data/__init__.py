@@ -1,0 +1,1 @@
+"""Tests of what is recognised as personal data, and of putting it back."""
