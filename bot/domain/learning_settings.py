@@ -70,6 +70,25 @@ class LearningSettings(LanguageModelSettings):
         None, description="Signs what is posted there: whsec_ and 24 to 64 bytes in base64."
     )
 
+    # Reminders of cases
+    escalation_ping_minutes: int = Field(
+        30,
+        ge=0,
+        le=10_080,
+        description="People are reminded of a question that nobody has claimed for so long; "
+        "0: never.",
+    )
+    escalation_pings: int = Field(
+        3, ge=0, le=100, description="How often at most they are reminded of one."
+    )
+    escalation_second_level_minutes: int = Field(
+        0,
+        ge=0,
+        le=10_080,
+        description="A question that nobody has claimed for so long is put to the second level, in "
+        "`SLACK_SECOND_LEVEL_CHANNEL` and `TEAMS_SECOND_LEVEL_CHANNEL`; 0: never.",
+    )
+
     @field_validator("smtp_url")
     @classmethod
     def _know_the_mail_server(cls, value: SecretStr | None) -> SecretStr | None:

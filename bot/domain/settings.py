@@ -132,25 +132,6 @@ class Settings(LearningSettings):
         "cascade", description="`llm`: the model alone classifies, in one word."
     )
 
-    # People
-    escalation_ping_minutes: int = Field(
-        30,
-        ge=0,
-        le=10_080,
-        description="People are reminded of a question that nobody has claimed for so long; "
-        "0: never.",
-    )
-    escalation_pings: int = Field(
-        3, ge=0, le=100, description="How often at most they are reminded of one."
-    )
-    escalation_second_level_minutes: int = Field(
-        0,
-        ge=0,
-        le=10_080,
-        description="A question that nobody has claimed for so long is put to the second level, in "
-        "`SLACK_SECOND_LEVEL_CHANNEL` and `TEAMS_SECOND_LEVEL_CHANNEL`; 0: never.",
-    )
-
     # Limits
     rate_per_user_per_minute: int = Field(
         10, ge=0, description="Messages of one person within 60 seconds; 0: no limit."

@@ -19,7 +19,7 @@ from bot.domain.cases import (
     Notice,
 )
 from bot.domain.errors import StoreUnavailable
-from bot.domain.interactions import Delivery, Interaction, PostedRef
+from bot.domain.interactions import Delivery, Feedback, Interaction, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Thread
 from bot.escalations.case_view import CaseView
 from bot.escalations.lifecycle import UNSETTLED
@@ -190,6 +190,9 @@ class MemoryRecord:
     async def in_thread(
         self, thread: Thread, limit: int, before: int | None = None
     ) -> Sequence[Interaction]:
+        return []
+
+    async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]:
         return []
 
 
