@@ -208,10 +208,13 @@ class Visibility:
         return tuple(each for each in outcome.remarks if not each.startswith(reading))
 
     def _may_read_options(self, outcome: Outcome) -> bool:
-        """Return whether all pages may be read that options name: not each is a suggestion, too."""
+        """Return whether all pages may be read that options name: not each is a suggestion, too.
+
+        The trace has the passage of every option that names a page.
+        """
         options = outcome.response.options if isinstance(outcome.response, Clarification) else ()
         named = [each for each in outcome.trace.passages if option_label(each) in options]
-        return self._may_read(named) and {*map(option_label, named)} >= {*options}
+        return self._may_read(named)
 
     def _may_read_query(self, trace: Trace) -> bool:
         """Return whether all pages may be read that the query may have words of.

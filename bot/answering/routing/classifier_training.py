@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from bot.answering.routing.intent_classifier import (
     WEIGHTS,
@@ -33,6 +32,9 @@ from bot.answering.routing.message_text import normalized
 from bot.domain.messages import Intent
 from rag.models.local_embedder import open_local_embedder
 from rag.types import Vectors
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 SEED_INTENTS = (Intent.DOMAIN, Intent.GENERIC, Intent.HUMAN)
 
@@ -127,12 +129,16 @@ def confusion(held_out: Iterable[HeldOut], limits: Thresholds) -> dict[Intent, d
 
 
 def _model() -> LogisticRegression:
+    from sklearn.linear_model import LogisticRegression
+
     return LogisticRegression(C=_INVERSE_PENALTY, max_iter=2000, class_weight="balanced")
 
 
 def _held_out(
     seeds: Sequence[Seed], vectors: Vectors, labels: NDArray[np.int64]
 ) -> tuple[HeldOut, ...]:
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=0)
     shares = cross_val_predict(_model(), vectors, labels, cv=folds, method="predict_proba")
     return tuple(

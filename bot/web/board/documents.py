@@ -67,6 +67,7 @@ class DocumentPages:
 
     async def space(self, request: web.Request) -> web.Response:
         """Show the documents of a space, searched by words, page by page."""
+        runs = await self._runs()
         seen_by = await _principals(request, self.tenant)
         name = request.match_info["space"]
         space = next(
@@ -89,6 +90,7 @@ class DocumentPages:
             "searched": searched,
             "more": f"{_address(name)}?{urlencode(more)}" if more else "",
             "first": _address(name) if request.query.get("after") else "",
+            **runs,
         }
         uploaded = await self._uploaded(request, name, request.query.getall("kept", []))
         return await self._show(request, "board/space.html", [space], context, uploaded)
@@ -180,8 +182,9 @@ class DocumentPages:
         kept: Sequence[str],
         troubles: Sequence[str] = (),
     ) -> web.Response:
+        runs = await self._runs()
         spaces = await self.documents.spaces(await _principals(request, self.tenant))
-        context = {"spaces": spaces, "troubles": troubles, "filled": filled}
+        context = {"spaces": spaces, "troubles": troubles, "filled": filled, **runs}
         uploaded = await self._uploaded(request, filled.get("space", "").strip(), kept)
         response = await self._show(request, "board/documents.html", spaces, context, uploaded)
         if troubles:
@@ -199,7 +202,6 @@ class DocumentPages:
         shared = {
             **_shared_context(request),
             "upcoming": await self._upcoming(),
-            **await self._runs(),
             "targets": [one.name for one in spaces if one.takes_uploads],
             "most_mb": self.bounds.bytes // 1024**2,
             "most_files": self.bounds.files,
@@ -221,6 +223,11 @@ class DocumentPages:
         return found
 
     async def _runs(self) -> dict[str, object]:
+        """Return the runs to show; call it before reading documents.
+
+        A run that ends in between is then shown as active, and the page is loaded again. The other
+        way round the page would stay without the documents of that run.
+        """
         newest = await self.reindexing.newest(_SHOWN_RUNS)
         return {"runs": _recent_runs(newest), "active": any(run.active for run in newest)}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -14,7 +15,6 @@ from bot.observability.data_flows import data_flows
 from bot.store.personal_data import PersonalData
 from bot.web.auth.identity import require_role
 from bot.web.board.layout import MAX_FIELD_LENGTH, audit_name, render_page
-from bot.web.chat.account import json_download
 from ingestion.config import Settings as IngestionSettings
 
 PATH = "/board/personal-data"
@@ -59,7 +59,7 @@ class PersonalDataPage:
         """Return all that is kept about a person, as a file."""
         identity, by = await self._order(request)
         await self._summary(identity)
-        return json_download(await self.personal.export([identity], by))
+        return _json_download(await self.personal.export([identity], by))
 
     async def forget(self, request: web.Request) -> web.Response:
         """Have a person forgotten."""
@@ -83,3 +83,10 @@ class PersonalDataPage:
             return await self.personal.summary([identity])
         except SettingInvalid as error:
             raise web.HTTPUnprocessableEntity(text=str(error)) from error
+
+
+def _json_download(exported: Mapping[str, object]) -> web.Response:
+    """Return an export as a file that the browser saves."""
+    text = json.dumps(exported, ensure_ascii=False, indent=2)
+    disposition = 'attachment; filename="frontdesk-export.json"'
+    return web.json_response(text=text, headers={"Content-Disposition": disposition})

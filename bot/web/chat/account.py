@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import aiohttp_jinja2
@@ -18,7 +17,6 @@ from bot.web.auth.identity import VISITOR_COOKIE, person_of
 from bot.web.problems import problem
 
 PATH = "/me"
-EXPORT_PATH = "/me/export"
 FORGET_PATH = "/me/forget"
 
 
@@ -39,7 +37,6 @@ class AccountPage:
         """Add the routes."""
         app.router.add_get(PATH, self.show)
         app.router.add_post(PATH, self.change)
-        app.router.add_get(EXPORT_PATH, self.export)
         app.router.add_get(FORGET_PATH, self.ask_to_forget)
         app.router.add_post(FORGET_PATH, self.forget)
 
@@ -66,12 +63,6 @@ class AccountPage:
         await self.words.agree(self.tenant, person_of(request), shares=given == "on")
         raise web.HTTPSeeOther(PATH)
 
-    async def export(self, request: web.Request) -> web.Response:
-        """Return all that is kept about the caller, as a file."""
-        person = _own_person(request)
-        exported = await self.personal.export(_identities(person), f"web:{person.id}")
-        return json_download(exported)
-
     async def ask_to_forget(self, request: web.Request) -> web.Response:
         """Show how much would be forgotten, and ask."""
         summary = await self.personal.summary(_identities(_own_person(request)))
@@ -89,13 +80,6 @@ class AccountPage:
         response = aiohttp_jinja2.render_template("web/forget.html", request, context)
         response.del_cookie(VISITOR_COOKIE)
         return response
-
-
-def json_download(exported: Mapping[str, object]) -> web.Response:
-    """Return an export as a file that the browser saves."""
-    text = json.dumps(exported, ensure_ascii=False, indent=2)
-    disposition = 'attachment; filename="frontdesk-export.json"'
-    return web.json_response(text=text, headers={"Content-Disposition": disposition})
 
 
 def _own_person(request: web.Request) -> Person:

@@ -14,11 +14,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.domain.handoff import PERSON_REQUEST, person_request_id
 from bot.domain.health import ComponentStatus
-from bot.domain.interactions import Outcome, Reply, Trace
+from bot.domain.interactions import CacheUse, Outcome, Reply, Trace
 from bot.domain.messages import Intent
 from bot.observability.metrics import Metrics
 from rag.types import ModelCall
-from tests.fakes.builders import message, route
+from tests.fakes.builders import NOON, message, route
 
 MONITORING = Path(__file__).parents[4] / "infra" / "monitoring"
 METRIC = re.compile(r"\bfrontdesk_\w+")
@@ -50,7 +50,10 @@ def measured() -> dict[str, set[str]]:
     call = ModelCall("answer", "gpt-x", "answer@1", 100, 20, 80.0, 1_500)
     metrics.answered(
         message("?"),
-        Outcome(Reply("Yes.", "generic"), Trace(route(Intent.DOMAIN, "?"), calls=(call,))),
+        Outcome(
+            Reply("Yes.", "generic"),
+            Trace(route(Intent.DOMAIN, "?"), calls=(call,), cache=CacheUse("key", "miss", NOON)),
+        ),
         1500,
     )
     wish = message(PERSON_REQUEST, message_id=person_request_id("m1"))

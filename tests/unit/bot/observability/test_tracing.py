@@ -438,7 +438,7 @@ def written() -> Iterator[io.StringIO]:
 async def test_a_question_over_the_api_is_one_trace_and_one_line(
     tmp_path: Path, spans: Spans, written: io.StringIO, headers: dict[str, str]
 ) -> None:
-    settings = settings_for(tmp_path / "data", confidence_threshold=LOW)
+    settings = settings_for(tmp_path / "data", confidence_threshold=LOW, log_questions=True)
     await write_index(settings, tmp_path / "pages")
     async with serving_application(settings) as client:
         response = await client.post("/api/v1/ask", json={"question": LIKELY}, headers=headers)

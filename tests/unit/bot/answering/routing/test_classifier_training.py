@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from bot.answering.routing import classifier_training as training
 from bot.answering.routing.classifier_training import SEED_INTENTS, Seed
 from bot.domain.messages import Intent
 
-training = pytest.importorskip(
-    "bot.answering.routing.classifier_training", reason="scikit-learn is not installed"
-)
+pytest.importorskip("sklearn", reason="scikit-learn is in requirements-evals.txt")
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import FormData, web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bot.chat.documents import NextRuns
+from bot.chat.documents import NextRuns, SeenBy
 from bot.store.database import Store
 from bot.web.auth.identity import VISITOR_COOKIE
 from bot.web.auth.security import mount_security
@@ -24,6 +24,7 @@ from bot.web.board.documents import DocumentPages
 from bot.web.board.layout import mount_layout
 from bot.web.forms import upload_limits
 from ingestion.errors import DocumentInTheWay
+from ingestion.library import Space
 from ingestion.records.types import Failure, Run
 from ingestion.runs.schedule import Next
 from tests.fakes.chat_context import RUN, MemoryDocuments, document
@@ -237,6 +238,28 @@ async def test_runs_are_begun_watched_and_cancelled(
     assert (busy, status, started, place) == (409, 303, 303, f"{PATH}/HR")
     assert kept.runs[0].dry_run
     assert await acts(store) == [("reindex", "HR"), ("cancel reindex", "r1")]
+
+
+class EndingRun(MemoryDocuments):
+    """Its run ends while the documents are read, so they are read without those of the run."""
+
+    async def spaces(self, seen_by: SeenBy) -> Sequence[Space]:
+        found = await super().spaces(seen_by)
+        self.runs = [RUN]
+        return found
+
+
+@pytest.mark.parametrize("path", [PATH, f"{PATH}/HR"])
+async def test_a_page_read_while_a_run_ends_is_loaded_again(
+    path: str, store: Store, tmp_path: Path
+) -> None:
+    kept = EndingRun(replace(RUN, state="running", ended_at=None))
+    kept.kept["HR", "leave.md"] = document("HR", "leave.md")
+    async with serving(store, tmp_path, kept) as client:
+        page = await seen(client, path)
+
+    assert 'hx-trigger="every 1s"' in page
+    assert '<noscript><meta http-equiv="refresh"' in page
 
 
 async def test_failures_are_shown_with_their_cure(kept: MemoryDocuments, client: Client) -> None:
