@@ -24,7 +24,9 @@ from tests.evals.recorded.server import MODEL, Replay, load_replies, replaying
 from tests.evals.sets import EvalSet
 
 QUESTIONS = Path(__file__).with_name("operator.jsonl")
-DOCUMENTATION = EvalSet("Frontdesk documentation", {"DOCS": ROOT / "docs"}, QUESTIONS, trains_gate=False)
+DOCUMENTATION = EvalSet(
+    "Frontdesk documentation", {"DOCS": ROOT / "docs"}, QUESTIONS, trains_gate=False
+)
 WAYS = ("both", "without", "recorded")
 LEAST_SHOWN_RIGHT = 18
 """Of the 30 questions, without a model."""
