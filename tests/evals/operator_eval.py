@@ -86,9 +86,8 @@ async def with_recorded_model(prompts: Path | None) -> Asked:
 def report(asked: Asked) -> str:
     """Return the sums, and a line for each question that was not shown right."""
     of = len(asked.cases)
-    lines = [
-        f"{asked.way}: {asked.shown_right} of {of} shown right, {asked.answered_right} not as unsure"
-    ]
+    right = f"{asked.shown_right} of {of} shown right, {asked.answered_right} not as unsure"
+    lines = [f"{asked.way}: {right}"]
     for case in asked.cases:
         if not shown_right(case):
             state = case.level or case.response
