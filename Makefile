@@ -21,7 +21,7 @@ LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License
 # Hashes of packages, fingerprints of replies and pictures look like keys.
 NO_SECRETS := ^requirements.*\.txt$$|package-lock\.json$$|^tests/evals/recorded/|\.(png|svg|js|css)$$|^infra/secrets\.json$$
 
-.PHONY: run test sweeps attack check format evals bench profile chaos train infra audit size map lock clean help
+.PHONY: run test sweeps attack check format evals bench profile chaos train infra image audit size map lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,7 @@ format: $(DEV) ## Format the code
 
 evals: $(EVALS) ## Measure answers on labelled questions; writes docs/evaluation.md
 	@$(BIN)/python -m tests.evals.run $(ARGS)
+	@test -n "$(ARGS)" || $(BIN)/python -m tests.evals.operator_eval --way without
 
 bench: $(DEV) ## Measure speed as ratios; writes docs/performance.md
 	@$(BIN)/python -m tests.bench.run $(ARGS)
@@ -71,6 +72,9 @@ train: $(EVALS) ## Train the router's classifier and the gate again
 
 infra: $(VENV)-infra/.installed ## Look over what describes Frontdesk on Azure (docs/azure.md)
 	@$(VENV)-infra/bin/checkov --directory infra/azure --framework bicep --compact --quiet --skip-download
+
+image: ## Build the image by buildah, without a daemon, and try it (needs root; docs/docker.md)
+	@infra/build_image.sh
 
 audit: $(RUN) $(VENV)-audit/.installed ## Look for known vulnerabilities, licences not allowed and secrets (needs a network)
 	@failed=0; \

@@ -1,3 +1,3 @@
 """The help desk and the platforms it speaks on."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

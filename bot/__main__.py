@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from bot import __version__
 from bot.app.cli import (
     EXAMPLES,
     add_channels,
@@ -147,6 +148,7 @@ async def _run_evaluation(options: argparse.Namespace, settings: Settings) -> in
 def build_parser(prog: str) -> argparse.ArgumentParser:
     """Return the parser of the command line; ``prog`` is what help texts call the program."""
     parser = argparse.ArgumentParser(prog=prog, description="Frontdesk, the help desk.")
+    parser.add_argument("--version", action="version", version=f"Frontdesk {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve chat, API and platforms")
     serve.add_argument("--sample", action="store_true", help="index the sample company first")

@@ -96,7 +96,7 @@ DEFINITIONS: Mapping[Measure, str] = {
         "intent what the question was taken as."
     ),
 }
-"""What each figure is: on the page, in the API's description and in docs/learning.md."""
+"""What each figure is: on the page, in the API's description and in docs/insights.md."""
 
 
 def group_key(named: str) -> str | None:

@@ -52,7 +52,7 @@ param slackEscalationChannel string = ''
 @description('TEAMS_ESCALATION_CHANNEL (19:…).')
 param teamsEscalationChannel string = ''
 
-// Microsoft retires this version on 2027-03-18 (docs/azure.md, Later).
+// Microsoft retires this version on 2027-03-18 (docs/azure-running.md, Later).
 @description('Chat model: what is deployed, under which name the bot asks for it. Sku DataZoneStandard keeps data in the EU or US.')
 param chatModel object = {
   name: 'gpt-5.4-mini'
@@ -64,8 +64,8 @@ param chatModel object = {
 @description('Region of the models; empty: as all else.')
 param modelLocation string = ''
 
-// Microsoft retires this model, as all its embedding models, on 2027-04-15 (docs/azure.md, Later).
-@description('Embedding model. Changing it needs a rebuild of the index (docs/azure.md). Sku as above.')
+// Microsoft retires this model, as all its embedding models, on 2027-04-15 (docs/azure-running.md, Later).
+@description('Embedding model. Changing it needs a rebuild of the index (docs/azure-running.md). Sku as above.')
 param embeddingModel object = {
   name: 'text-embedding-3-small'
   version: '1'

@@ -35,6 +35,7 @@ BOT_BICEP = read(AZURE / "modules" / "bot.bicep")
 JOBS_BICEP = read(AZURE / "modules" / "ingestion.bicep")
 OPENAI = read(AZURE / "modules" / "openai.bicep")
 GUIDE = ROOT / "docs" / "azure.md"
+RUNNING = ROOT / "docs" / "azure-running.md"
 VARIABLE = re.compile(r"^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$")
 ROLE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 ROLES = {
@@ -222,7 +223,7 @@ def test_the_day_a_model_retires_stands_beside_it_and_in_the_guide(name: str) ->
     beside = re.search(
         rf"// [^\n]*(20\d\d-\d\d-\d\d)[^\n]*\n@description[^\n]*\nparam {name} ", MAIN_TEXT
     )
-    later = GUIDE.read_text().partition("## Later")[2].partition("\n## ")[0]
+    later = RUNNING.read_text().partition("## Later")[2].partition("\n## ")[0]
 
     assert beside
     assert beside[1] in later

@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.answering.evaluation.labelled_questions import LabelledQuestion
+from bot.answering.evaluation.labelled_questions import (
+    LabelledQuestion,
+    holds_facts,
+    load_questions,
+)
 from tests.evals.claims_eval import flip_denial, lines_of, passing
 from tests.evals.confluence_eval import FLOOR, SHARED, Kept, added, main, measured, pages, share
 from tests.evals.copies_eval import MOST_LOST, chunks_of, lost_of
+from tests.evals.operator_eval import QUESTIONS as OPERATOR_QUESTIONS
+from tests.evals.question_runs import ROOT
 from tests.evals.sets import load_pages, sample
 from tests.evals.typos_eval import KINDS, asked_of, mistype
 from tests.sweeps.sizes import sizes
@@ -149,3 +155,10 @@ def test_mistyped_questions_are_asked_once_clean_and_once_by_kind() -> None:
 
     assert [each.kind for each in asked] == ["", *KINDS]
     assert {each.row.id for each in asked} == {"a"}
+
+
+@pytest.mark.parametrize("row", load_questions(OPERATOR_QUESTIONS), ids=lambda row: row.id)
+def test_an_operators_question_has_its_words_on_a_labelled_page(row: LabelledQuestion) -> None:
+    texts = [(ROOT / "docs" / page).read_text() for page in (*row.pages, *row.alt_pages)]
+
+    assert any(holds_facts(text, row.key_facts) for text in texts)

@@ -38,7 +38,7 @@ resource vault 'Microsoft.KeyVault/vaults@2023-07-01' = {
 
 resource databaseUrl 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = {
   parent: vault
-  // checkov:skip=CKV_AZURE_41: rotated as docs/azure.md says; a date alone would stop the bot
+  // checkov:skip=CKV_AZURE_41: rotated as docs/azure-running.md says; a date alone would stop the bot
   name: 'database-url'
   tags: tags
   properties: {
@@ -49,7 +49,7 @@ resource databaseUrl 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = {
 
 resource admin 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = {
   parent: vault
-  // checkov:skip=CKV_AZURE_41: rotated as docs/azure.md says; a date alone would stop the bot
+  // checkov:skip=CKV_AZURE_41: rotated as docs/azure-running.md says; a date alone would stop the bot
   name: 'admin-token'
   tags: tags
   properties: { contentType: 'FRONTDESK_ADMIN_TOKEN', value: adminToken }
@@ -57,7 +57,7 @@ resource admin 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = {
 
 resource confluence 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = if (!empty(confluenceToken)) {
   parent: vault
-  // checkov:skip=CKV_AZURE_41: rotated as docs/azure.md says; a date alone would stop the bot
+  // checkov:skip=CKV_AZURE_41: rotated as docs/azure-running.md says; a date alone would stop the bot
   // checkov:skip=CKV_AZURE_114: it has one; it is not seen behind `if`
   name: 'confluence-token'
   tags: tags
@@ -66,7 +66,7 @@ resource confluence 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = if (!empty(
 
 resource slackBot 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = if (!empty(slackBotToken)) {
   parent: vault
-  // checkov:skip=CKV_AZURE_41: rotated as docs/azure.md says; a date alone would stop the bot
+  // checkov:skip=CKV_AZURE_41: rotated as docs/azure-running.md says; a date alone would stop the bot
   // checkov:skip=CKV_AZURE_114: it has one; it is not seen behind `if`
   name: 'slack-bot-token'
   tags: tags
@@ -75,7 +75,7 @@ resource slackBot 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = if (!empty(sl
 
 resource slackSigning 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = if (!empty(slackSigningSecret)) {
   parent: vault
-  // checkov:skip=CKV_AZURE_41: rotated as docs/azure.md says; a date alone would stop the bot
+  // checkov:skip=CKV_AZURE_41: rotated as docs/azure-running.md says; a date alone would stop the bot
   // checkov:skip=CKV_AZURE_114: it has one; it is not seen behind `if`
   name: 'slack-signing-secret'
   tags: tags

@@ -1,4 +1,4 @@
-"""Settings of Confluence become sources and rules, and docs/confluence.md lists each of them."""
+"""Settings of Confluence become sources and rules, and the documentation lists each of them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ def test_pages_are_left_out_by_age() -> None:
 
 
 ROOT = Path(__file__).parents[4]
-TEXT = (ROOT / "docs/confluence.md").read_text()
+PAGES = ("docs/confluence.md", "docs/confluence-sync.md")
+TEXT = "\n".join((ROOT / page).read_text() for page in PAGES)
 BLANK = "…"
 SHORTEST = 4
 """A part of a message that is shorter says too little to be looked for."""

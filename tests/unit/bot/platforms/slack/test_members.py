@@ -352,7 +352,7 @@ async def test_an_envelope_that_says_nothing_or_is_old_is_not_believed(
 async def test_who_asks_is_not_waited_for_beyond_the_patience_of_a_question(
     slack: FakeSlack, channel: SlackChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert LOOKUP_SECONDS == 5.0  # what docs/slack.md promises
+    assert LOOKUP_SECONDS == 5.0  # what docs/slack-delivery.md promises
     monkeypatch.setattr("bot.platforms.slack.client.api.LOOKUP_SECONDS", 0.05)
     slack.fail("users.info", Fault(seconds=600))
 

@@ -342,7 +342,7 @@ def test_a_model_that_fails_in_small_talk_is_an_error_and_no_answer() -> None:
 
 @pytest.mark.mended(id="mission-S4")
 def test_every_code_that_can_occur_is_listed_and_documented() -> None:
-    page = (Path(__file__).parents[5] / "docs" / "api.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[5] / "docs" / "api-asking.md").read_text(encoding="utf-8")
     raised = [
         *(IndexMismatch, IndexUnavailable, ModelAnswerInvalid, ModelFilesInvalid),
         *(ModelUnavailable, RagError, RuntimeError, TimeoutError),

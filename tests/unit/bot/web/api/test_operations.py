@@ -312,8 +312,14 @@ async def test_every_documented_response_is_given_as_documented(
     assert response.content_type in promised[str(status)]["content"]
 
 
+def pages_about_the_api() -> str:
+    """Return what the documentation says of the API: its page and those about one subject."""
+    pages = sorted((Path(__file__).parents[5] / "docs").glob("api*.md"))
+    return "\n\n".join(page.read_text(encoding="utf-8") for page in pages)
+
+
 def test_the_page_about_the_api_knows_every_route_and_every_error() -> None:
-    page = (Path(__file__).parents[5] / "docs" / "api.md").read_text(encoding="utf-8")
+    page = pages_about_the_api()
     for operation in (*INTERACTION_OPERATIONS, *DOCUMENT_OPERATIONS):
         assert f"`{operation.method} {operation.path}`" in page
         for status in operation.problems:
@@ -349,7 +355,7 @@ DOCUMENT_IN_FULL = {
 async def test_every_field_of_the_docs_is_in_the_document_and_taken(
     store: Store, tmp_path: Path
 ) -> None:
-    page = (Path(__file__).parents[5] / "docs" / "api.md").read_text(encoding="utf-8")
+    page = pages_about_the_api()
     tables = [table.split("\n\n")[0] for table in page.split("| Field | Meaning |")[1:]]
     told = [set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) for table in tables]
     schemas = openapi_document()["components"]["schemas"]

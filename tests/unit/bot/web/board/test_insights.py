@@ -168,6 +168,6 @@ async def test_each_figure_has_its_definition_beside_it(desk: BoardBrowser, stor
 
 
 def test_each_definition_is_in_the_documentation() -> None:
-    page = (DOCS / "learning.md").read_text()
+    page = (DOCS / "insights.md").read_text()
 
     assert [name for name, text in DEFINITIONS.items() if text not in page] == []

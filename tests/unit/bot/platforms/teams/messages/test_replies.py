@@ -211,7 +211,7 @@ async def test_another_process_goes_on_with_the_parts_that_are_missing(
 async def test_a_part_that_was_posted_but_not_noted_is_posted_again_and_says_which_it_is(
     teams: FakeTeams, noted_restart: Restart, store: Store
 ) -> None:
-    """Teams cannot be asked: this is what remains, and docs/teams.md says it."""
+    """Teams cannot be asked: this is what remains, and docs/teams-delivery.md says it."""
     message = question(teams)
     await store.work.open(message, "here")
     teams.fail(None, Fault(status=0, after=True))
