@@ -17,7 +17,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ingestion.documents.convert_pdf import pdf_document
 from ingestion.errors import DocumentRefused, PageUnreadable
 from ingestion.text import markdown
 from ingestion.types import Block, Code, Document, Heading, ItemList, Paragraph, Quote, Table
@@ -175,6 +174,9 @@ def _as_json(kind: str, path: Path) -> dict[str, Any]:
 
 
 def _print_pdf_text(content: bytes) -> int:
+    # Servers import this module and read no PDF themselves.
+    from ingestion.documents.convert_pdf import pdf_document
+
     try:
         document = pdf_document(content)
     except PageUnreadable:

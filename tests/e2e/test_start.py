@@ -58,6 +58,23 @@ def test_a_later_start_changes_nothing_and_costs_little_beyond_its_imports(
     assert started - imported <= 3 * (imported - before)
 
 
+def test_a_server_imports_nothing_that_is_not_configured_or_not_yet_needed() -> None:
+    unneeded = (
+        *("azure", "openai", "httpx2", "genai_prices", "slack_sdk", "slack_bolt", "botbuilder"),
+        *("botframework", "msal", "pypdf", "docx", "onnxruntime", "alembic", "sklearn"),
+        *("opentelemetry.sdk", "jsonschema", "phonenumbers", "stdnum"),
+    )
+    script = (
+        "import sys, bot.app.cli.serve, bot.inbox.engine; "
+        f"print(*(name for name in {unneeded} if name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+
+    assert done.stdout.split() == []
+
+
 def _seconds_of_children() -> float:
     """Return what all processes that have ended took of the processors."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -27,7 +27,7 @@ from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import Activity, Message, Person
 from bot.domain.ports import Channel, Notes
 from bot.domain.settings import Settings
-from tests.fakes.chat_context import SLACK
+from tests.fakes.chat_commands import SLACK
 
 PATH = "/platforms/scribe/orders"
 ADMINS = Admins("SCRIBE_ADMINS", ids=frozenset({"anna"}))

@@ -55,16 +55,14 @@ from ingestion.records.ledger import Ledger
 from ingestion.records.types import FolderEntry
 from rag.types import EVERYONE, Principal
 from tests.fakes.builders import NOON
-from tests.fakes.chat_context import (
+from tests.fakes.chat_commands import (
     RUNNING,
     FakeGroups,
     MemoryAudits,
-    MemoryDocuments,
     MemoryPolicies,
-    ReadsPages,
     command_caller,
-    document,
 )
+from tests.fakes.chat_context import MemoryDocuments, ReadsPages, document
 from tests.fakes.digests import MONDAY_MORNING, MemoryDigests
 from tests.fakes.http_server import (
     PAGES,

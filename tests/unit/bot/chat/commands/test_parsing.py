@@ -31,7 +31,7 @@ from bot.chat.commands.types import (
 )
 from bot.domain.health import ComponentStatus
 from ingestion.library import Space
-from tests.fakes.chat_context import SLACK
+from tests.fakes.chat_commands import SLACK
 
 TEAMS = CommandSyntax()
 HR = SpaceByName("HR")

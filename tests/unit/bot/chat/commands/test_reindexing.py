@@ -26,14 +26,8 @@ from bot.store.database import Store
 from ingestion.errors import DocumentInTheWay
 from ingestion.library import Space
 from ingestion.records.types import Failure, Run
-from tests.fakes.chat_context import (
-    RUN,
-    RUNNING,
-    MemoryAudits,
-    MemoryDocuments,
-    command_caller,
-    document,
-)
+from tests.fakes.chat_commands import RUNNING, MemoryAudits, command_caller
+from tests.fakes.chat_context import RUN, MemoryDocuments, document
 
 BY = command_caller()
 

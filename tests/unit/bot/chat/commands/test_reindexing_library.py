@@ -31,7 +31,7 @@ from ingestion.records.types import FolderEntry, Run
 from ingestion.sync.sync import sync_source
 from ingestion.types import Document, Listing, Progress, Report, Source, SourcePage
 from rag.index.embedded.index import EmbeddedIndex, open_index
-from tests.fakes.chat_context import SLACK, MemoryAudits, command_caller
+from tests.fakes.chat_commands import SLACK, MemoryAudits, command_caller
 
 _FASTER = 50
 """A watch looks so many times more often than it would."""

@@ -19,7 +19,8 @@ from bot.chat.commands.run_status import (
     run_status_of,
 )
 from ingestion.records.types import Failure, Run
-from tests.fakes.chat_context import RUN, RUNNING, SLACK, ScriptedRuns
+from tests.fakes.chat_commands import RUNNING, SLACK, ScriptedRuns
+from tests.fakes.chat_context import RUN
 
 BROKEN = Failure("HR", "broken.pdf", "is encrypted", "Save it without a password.")
 BRAKED = Failure("HR", "", "10 of 12 pages are gone", "If they are meant to go, \u2026", True)  # noqa: FBT003 - a value

@@ -28,7 +28,8 @@ from bot.platforms.slack.rendering import blocks_of
 from bot.platforms.slack.slash_commands import plain_message
 from bot.store.database import Store, prepare, sqlite_url, unopened
 from ingestion.records.types import Failure
-from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, chat_context_over
+from tests.fakes.chat_commands import RUNNING
+from tests.fakes.chat_context import RUN, MemoryDocuments, chat_context_over
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.scenarios import FAILED, RunOnPlatform, clock, hurried

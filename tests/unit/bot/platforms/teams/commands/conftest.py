@@ -17,7 +17,8 @@ from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.payloads.activity import reference_of
 from bot.platforms.teams.reindex_runs import RunMessages
 from bot.store.database import Store
-from tests.fakes.chat_context import RUNNING, MemoryDocuments, chat_context_over, document
+from tests.fakes.chat_commands import RUNNING
+from tests.fakes.chat_context import MemoryDocuments, chat_context_over, document
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.scenarios import RunOnPlatform, clock, hurried

@@ -22,7 +22,8 @@ from bot.store.database import Store
 from ingestion.records.database import sqlite_in
 from ingestion.records.ledger import Ledger
 from ingestion.records.types import Failure, FolderEntry
-from tests.fakes.chat_context import RUN, RUNNING, MemoryDocuments, document
+from tests.fakes.chat_commands import RUNNING
+from tests.fakes.chat_context import RUN, MemoryDocuments, document
 from tests.fakes.http_server import (
     PAGES,
     serving_application,
