@@ -22,6 +22,7 @@ COLLEAGUES = (ADMIN, EXPERT, "cid", "dora", UNMAPPED, HIDDEN)
 """Who works here: the unmapped one has no account in the wiki, the hidden one shows no address."""
 WIKI_SPACES = ("IT", "HR", "OPEN")
 FOLDER_SPACE = "FILES"
+_ASKED_AGAIN, _REMEMBERED = 1 / 3, 12
 OPEN_SPACES = ("OPEN",)
 """The spaces that people from outside are answered from."""
 
@@ -291,11 +292,18 @@ class Company:
     # What is asked
 
     def questions(self, persons: Collection[str]) -> Iterator[tuple[str, MarkedPage, str]]:
-        """Yield for ever who asks, about which page, and in which words."""
+        """Yield for ever who asks, about which page, and in which words.
+
+        Each third question was asked before, mostly by somebody else: it may be answered from what
+        is saved.
+        """
+        asked: list[tuple[MarkedPage, str]] = []
         while True:
             page = self.draw.choice(self.pages)
-            form = self.draw.choice(FORMS)
-            text = form.format(topic=page.topic, bait=page.bait)
+            text = self.draw.choice(FORMS).format(topic=page.topic, bait=page.bait)
+            if asked and self.draw.random() < _ASKED_AGAIN:
+                page, text = self.draw.choice(asked[-_REMEMBERED:])
+            asked.append((page, text))
             yield self.draw.choice(sorted(persons)), page, text
 
 
