@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag.config import SearchSettings
 from rag.errors import ModelFilesInvalid
 from rag.ports import Embedder, SearchIndex
 from rag.types import Fingerprint
+
+if TYPE_CHECKING:
+    from rag.index.azure.index import Opening
 
 INDEX_FILE = "index.sqlite"
 _IN_MEMORY = Path(":memory:")
@@ -35,7 +39,11 @@ async def open_embedder(settings: SearchSettings) -> AsyncIterator[tuple[Embedde
 
 
 async def open_search_index(
-    settings: SearchSettings, embedder: Embedder | None, *, write: bool
+    settings: SearchSettings,
+    embedder: Embedder | None,
+    *,
+    write: bool,
+    azure: Opening | None = None,
 ) -> SearchIndex:
     """Open Azure AI Search if it is configured, else one SQLite file; the caller closes it.
 
@@ -45,13 +53,14 @@ async def open_search_index(
             alone.
         write: Create a missing index. If False, a missing file is not created and reads as
             empty; a missing Azure index is unavailable until it exists.
+        azure: Options of Azure AI Search beyond the settings.
 
     Raises:
         IndexMismatch: The index was built with another embedder or schema.
         IndexUnavailable: The index cannot be reached or read.
     """
     if settings.azure_search_configured:
-        return await _open_azure_index(settings, embedder, create=write)
+        return await _open_azure_index(settings, embedder, create=write, azure=azure)
     from rag.index.embedded.index import fingerprint_of, open_index
 
     path = settings.data_dir / INDEX_FILE
@@ -63,14 +72,18 @@ async def open_search_index(
 
 
 async def _open_azure_index(
-    settings: SearchSettings, embedder: Embedder | None, *, create: bool
+    settings: SearchSettings,
+    embedder: Embedder | None,
+    *,
+    create: bool,
+    azure: Opening | None,
 ) -> SearchIndex:
     from rag.index.azure.index import Opening, open_azure_index
     from rag.index.azure.schema import SCHEMA
 
     expected = Fingerprint(embedder.name, embedder.dimensions, SCHEMA) if embedder else None
     return await open_azure_index(
-        settings, expected, create=create, opening=Opening(may_be_absent=True)
+        settings, expected, create=create, opening=azure or Opening(may_be_absent=True)
     )
 
 

@@ -291,7 +291,7 @@ class Prompt:
 
     ``repairs``: an answer that can't be used is asked for once more. ``personal`` are the inputs in
     its messages that people wrote, the question first: a model that masks personal data looks there
-    (rag.models.masking). ``shown``: people read the reply; another one is searched with.
+    (rag.models.masking_wrappers). ``shown``: people read the reply; another one is searched with.
     """
 
     id: str

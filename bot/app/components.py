@@ -17,6 +17,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot.answering.answer_cache import SavedAnswers
 from bot.answering.answer_plan import ModelProfile
@@ -51,6 +52,9 @@ from rag.personal_data.names import DirectoryNames
 from rag.pipeline import Pipeline
 from rag.ports import ChatModel, Composer, Embedder, SearchIndex
 from rag.search_planning import SearchPlanner
+
+if TYPE_CHECKING:
+    from rag.index.azure.index import Opening
 
 _ANSWER, _ANSWER_ATTACHED, _ANSWER_TRANSLATED = ANSWERING = (
     "answer",
@@ -98,6 +102,7 @@ async def open_components(
     measured: str = "",
     gate: Path | None = None,
     saved: SavedAnswers | None = None,
+    azure: Opening | None = None,
 ) -> AsyncIterator[Components]:
     """Open index, embedder and model, and build the desk from them.
 
@@ -109,14 +114,15 @@ async def open_components(
     process that only answers lacks that right, and does not need it. ``today`` returns the day that
     the model is given, which evaluation fixes; ``superseded`` are the labels of pages that the
     model is warned of, and that are marked as sources. ``saved`` are the answers of the record, for
-    ANSWER_CACHE; None composes every answer.
+    ANSWER_CACHE; None composes every answer. ``azure`` are options of Azure AI Search beyond the
+    settings.
 
     Raises IndexUnavailable, IndexMismatch; SettingInvalid or ModelUnavailable for settings that
     cannot work.
     """
     async with AsyncExitStack() as closing:
         page_embedder, trouble = await _open_embedder(settings, closing)
-        index = await _open_index(settings, page_embedder, closing, fills=fills)
+        index = await _open_index(settings, page_embedder, closing, fills=fills, azure=azure)
         masking = personal_data_masking(settings)
         embedder = masking.for_questions(page_embedder)
         default, wanted = settings.default_model, settings.language_models
@@ -204,11 +210,16 @@ async def _open_local_embedder(
 
 
 async def _open_index(
-    settings: Settings, embedder: Embedder | None, closing: AsyncExitStack, *, fills: bool
+    settings: Settings,
+    embedder: Embedder | None,
+    closing: AsyncExitStack,
+    *,
+    fills: bool,
+    azure: Opening | None,
 ) -> SearchIndex:
     _create_data_dir(settings.data_dir)
     write = fills or not settings.azure_search_configured
-    index = await open_search_index(settings, embedder, write=write)
+    index = await open_search_index(settings, embedder, write=write, azure=azure)
     closing.push_async_callback(index.close)
     return index
 

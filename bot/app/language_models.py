@@ -55,7 +55,7 @@ class PersonalDataMasking:
         """Return what calls a model with masked prompts, or the model itself."""
         if self.masker is None or not self.settings.masks_for(configured.base_url):
             return model
-        from rag.models.masking import MaskingModel
+        from rag.models.masking_wrappers import MaskingModel
 
         return MaskingModel(model, self.masker, reversible=self.settings.pii_masking_reversible)
 
@@ -63,7 +63,7 @@ class PersonalDataMasking:
         """Return what embeds questions without personal data, or the embedder itself."""
         if embedder is None or self.masker is None or not self.settings.masks_embedded:
             return embedder
-        from rag.models.masking import MaskingEmbedder
+        from rag.models.masking_wrappers import MaskingEmbedder
 
         return MaskingEmbedder(embedder, self.masker)
 

@@ -8,16 +8,19 @@ from dataclasses import replace
 from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bot.answering.visibility import offered_passages
 from bot.domain.errors import ClaimLost
 from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import (
     Claim,
+    Clarification,
     Escalation,
     Interaction,
     Outcome,
     PostedRef,
     Unfinished,
 )
+from bot.domain.json_codec import storable
 from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
 from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
@@ -51,6 +54,9 @@ from bot.store.tables import (
     UsageRow,
 )
 from rag.text.words import stems
+
+_OPTIONS_IN_A_ROW = 10
+"""How many exchanges back the question is looked for that an option was offered for."""
 
 
 class StoredWork:
@@ -246,6 +252,10 @@ class StoredWork:
         escalation = undelivered_row(given_up, self._reminders)
         if escalation is None:
             return
+        if given_up.message.private:
+            own = await self._own_words(connection, given_up)
+            named = str(escalation["question"]).replace(storable(given_up.message.text), own)
+            escalation = {**escalation, "question": named}
         await self._open_case(connection, escalation)
         await self._insert(connection, NoticeRow, opening_notice_row(escalation))
 
@@ -256,7 +266,8 @@ class StoredWork:
 
         A follow-up alone does not tell experts what it is about. In shared channels, or if the
         query has words of an answer, the outcome is returned unchanged: such words may be another
-        person's, or of a page that the experts may not read.
+        person's, or of a page that the experts may not read. Nor is an option that was chosen in
+        private passed on, for a page's title is in it, but the question that it made clear.
         """
         response = outcome.response
         if not isinstance(response, Escalation) or response.reason != "asked_for_human":
@@ -271,23 +282,38 @@ class StoredWork:
         before = self._rows.interaction(row) if row else None
         if before is None or before.outcome is None or before.withdrawn:
             return outcome
-        written, searched = before.message.text, before.outcome.trace.route.question
-        if len(searched) <= len(written):  # not a follow-up: routing only shortened it
-            return outcome
-        if not await self._all_theirs(connection, before, searched):
-            return outcome
-        named = response.question.replace(written, searched, 1)
-        return replace(outcome, response=replace(response, question=named))
+        written, own = before.message.text, await self._own_words(connection, before)
+        if own == written:
+            own = await self._stand_alone(connection, before, before.outcome.trace.route.question)
+        return replace(
+            outcome, response=replace(response, question=response.question.replace(written, own, 1))
+        )
 
-    async def _all_theirs(
+    async def _stand_alone(
         self, connection: AsyncConnection, asked: Interaction, searched: str
-    ) -> bool:
-        """Return whether a search query has only words that its asker wrote (by word stem)."""
+    ) -> str:
+        """Return a follow-up's search query if its asker wrote all its words (by word stem)."""
         written = [asked.message.text]
+        if len(searched) <= len(written[0]):  # not a follow-up: routing only shortened it
+            return written[0]
         for earlier in asked.outcome.trace.route.leaned_on if asked.outcome else ():
             row = (await connection.execute(*queries.select_interaction(earlier))).first()
-            written += [self._rows.interaction(row).message.text] if row else []
-        return set(stems(searched)) <= set(stems(" ".join(written)))
+            if row:
+                written += [await self._own_words(connection, self._rows.interaction(row))]
+        return searched if set(stems(searched)) <= set(stems(" ".join(written))) else written[0]
+
+    async def _own_words(self, connection: AsyncConnection, asked: Interaction) -> str:
+        """Return what an asker wrote: of a chosen option the question that it made clear."""
+        text = asked.message.text
+        if not offered_passages(asked):
+            return text
+        query = queries.select_history(asked.message.thread, asked.id, _OPTIONS_IN_A_ROW)
+        for row in (await connection.execute(*query)).all():
+            before = self._rows.interaction(row)
+            response = before.outcome.response if before.outcome else None
+            if isinstance(response, Clarification) and text in response.options:
+                text = before.message.text
+        return text
 
     async def _append(
         self,

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from lxml import etree
 
+from ingestion.documents.hidden_text import is_unseen
 from ingestion.text import clean, markdown
 from ingestion.types import Block, Code, ItemList, Table
 
@@ -21,22 +22,18 @@ DROPPED = frozenset(
     select textarea input datalist source track param meta link base dialog
     """.split()
 )
-_HIDDEN_STYLE = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|(?:font-size|opacity)\s*:\s*0(?:\.0+)?\s*(?:[a-z%;]|$)",
-    re.IGNORECASE,
-)
 _WHITE = re.compile(r"[ \t\n\r\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
 
 
 def hidden(element: etree._Element) -> bool:
-    """Return whether a browser hides the element."""
+    """Return whether a browser hides the element, or its own style its text."""
     if not is_tag(element) or element.tag in DROPPED:
         return True
     if element.get("hidden") is not None or element.get("aria-hidden") == "true":
         return True
-    return _HIDDEN_STYLE.search(element.get("style") or "") is not None
+    return is_unseen(element)
 
 
 def is_tag(element: etree._Element) -> bool:

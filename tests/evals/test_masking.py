@@ -8,7 +8,7 @@ import pytest
 
 from bot.answering.evaluation.labelled_questions import load_questions
 from prompts.files import load_prompt
-from rag.models.masking import MaskingModel
+from rag.models.masking_wrappers import MaskingModel
 from rag.personal_data.findings import KINDS, Kind
 from rag.personal_data.masking import Masker
 from rag.personal_data.names import DirectoryNames

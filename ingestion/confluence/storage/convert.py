@@ -114,7 +114,12 @@ _TAGS = {
 }
 
 
-_KEPT = frozenset("href colspan rowspan start value class style hidden role".split())
+_KEPT = frozenset(
+    """
+    href colspan rowspan start value class style hidden role aria-hidden color bgcolor
+    data-highlight-colour
+    """.split()
+)
 _DROPPED = frozenset(
     """
     ac:placeholder ac:parameter ac:default-parameter ac:adf-mark ac:adf-attribute ac:adf-fallback

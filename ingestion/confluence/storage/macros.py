@@ -184,6 +184,12 @@ def _titled(element: etree._Element, out: Writer) -> None:
         out.body(element)
 
 
+def _html(element: etree._Element, out: Writer) -> None:
+    """Write the elements of an HTML macro, not its markup: what they hide stays hidden."""
+    with out.element("div"):
+        out.inside(parse(plain_body(element)).root)
+
+
 def _unwrapped(element: etree._Element, out: Writer) -> None:
     out.body(element)
 
@@ -298,6 +304,7 @@ _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("widget", "iframe", "ui-button", "button"), _address),
     "details": write_details,
     "excerpt": _excerpt,
+    "html": _html,
     "profile": _profile,
     "status": _status,
 }

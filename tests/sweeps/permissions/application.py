@@ -27,6 +27,7 @@ from ingestion.confluence.person_finder import EmailFinder
 from ingestion.confluence.source import ConfluenceSource
 from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import Folder, sync, sync_folder
+from rag.index.azure.index import Opening
 from rag.types import EVERYONE, Principal
 from tests.fakes.bot_ports import MemoryEngine
 from tests.fakes.confluence.memory_wiki import SITE, SiteWiki
@@ -47,6 +48,9 @@ _PASSAGES = re.compile(r"<<passages \d+ \w+>>\n(.*?)\n<</passages \d", re.DOTALL
 _LINE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _WIKI = re.compile(r"^<<wiki ", re.MULTILINE)
 _MOST_PARTS = 12
+_SETTLED = Opening(may_be_absent=True, settled_seconds=0)
+"""Answers are saved of an index that was just written; the double shows at once what is written."""
+_SAVED_GIVEN = "'answer_cache': 'hit'"
 
 
 async def repeat_all(_: web.Request, body: dict[str, object]) -> web.StreamResponse:
@@ -151,6 +155,11 @@ class Served:
             while await runner.call(job):
                 pass
 
+    @property
+    def saved_answers_given(self) -> int:
+        """Return how many questions were answered by a saved answer."""
+        return sum(_SAVED_GIVEN in line for line in self.log.lines)
+
     def new_events(self) -> str:
         """Return what was posted to the ticket system since this was called last."""
         sent, self.seen_events = self.webhook.bodies[self.seen_events :], len(self.webhook.bodies)
@@ -191,9 +200,11 @@ async def serving(
         if plan.model:
             given |= {"openai_base_url": server.url, "openai_api_key": KEY, "openai_model": "echo"}
         settings = settings_for(data_dir, **{**given, **changes, **plan.settings})
-        parts = await opened.enter_async_context(open_components(settings, fills=True))
         store = await open_store(sqlite_url(data_dir))
         opened.push_async_callback(store.close)
+        parts = await opened.enter_async_context(
+            open_components(settings, fills=True, saved=store.saved_answers, azure=_SETTLED)
+        )
         wiki = SiteWiki(company.site)
         directory = ConfluenceDirectory(_look_up(wiki))
         engine = MemoryEngine()

@@ -22,6 +22,7 @@ COLLEAGUES = (ADMIN, EXPERT, "cid", "dora", UNMAPPED, HIDDEN)
 """Who works here: the unmapped one has no account in the wiki, the hidden one shows no address."""
 WIKI_SPACES = ("IT", "HR", "OPEN")
 FOLDER_SPACE = "FILES"
+_ASKED_AGAIN, _REMEMBERED = 0.5, 5
 OPEN_SPACES = ("OPEN",)
 """The spaces that people from outside are answered from."""
 
@@ -291,12 +292,20 @@ class Company:
     # What is asked
 
     def questions(self, persons: Collection[str]) -> Iterator[tuple[str, MarkedPage, str]]:
-        """Yield for ever who asks, about which page, and in which words."""
+        """Yield for ever who asks, about which page, and in which words.
+
+        Half of the questions were asked just before, by the same person or any: they may be
+        answered by what is saved.
+        """
+        asked: list[tuple[str, MarkedPage, str]] = []
         while True:
-            page = self.draw.choice(self.pages)
-            form = self.draw.choice(FORMS)
-            text = form.format(topic=page.topic, bait=page.bait)
-            yield self.draw.choice(sorted(persons)), page, text
+            page, person = self.draw.choice(self.pages), self.draw.choice(sorted(persons))
+            text = self.draw.choice(FORMS).format(topic=page.topic, bait=page.bait)
+            if asked and self.draw.random() < _ASKED_AGAIN:
+                before, page, text = self.draw.choice(asked[-_REMEMBERED:])
+                person = self.draw.choice((before, person))
+            asked.append((person, page, text))
+            yield person, page, text
 
 
 FORMS = (

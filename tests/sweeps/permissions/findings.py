@@ -10,6 +10,7 @@ from tests.fakes.spans import Spans
 from tests.sweeps.permissions.application import Served
 from tests.sweeps.permissions.browsing import Shown
 from tests.sweeps.permissions.company import ADMIN, EVERYBODY, Reader, pages_in
+from tests.sweeps.permissions.plans import Plan
 
 _AROUND = 60
 
@@ -50,6 +51,10 @@ class Findings:
         """Check what the model was sent by work that nobody waits for."""
         allowed = frozenset[int]().union(*map(self.served.company.readable, readers))
         self._check("jobs", Shown("prompt", self.served.new_prompts()), allowed)
+
+    def check_saved_answers(self, plan: Plan) -> None:
+        """Check that answers were given again where they are saved: else nothing was tested."""
+        assert (self.served.saved_answers_given > 0) == plan.saves_answers
 
     def _check(self, who: str, each: Shown, allowed: frozenset[int]) -> None:
         for number in sorted(pages_in(each.text) - pages_in(each.before) - allowed):

@@ -13,7 +13,7 @@ from tests.sweeps.sizes import SWEEP
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
-SETTINGS: Sequence[Mapping[str, object]] = ({},)
+SETTINGS: Sequence[Mapping[str, object]] = ({}, {"answer_cache": True})
 """Further settings: the companies are started with one after the other of these."""
 
 CASES = 250
@@ -37,16 +37,23 @@ class Plan:
     views: int = VIEWS
     settings: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def saves_answers(self) -> bool:
+        return self.settings.get("answer_cache") is True
+
 
 def whole(seeds: Iterable[int]) -> list[ParameterSet]:
-    """Return a plan for each seed, half of them on each index, and with and without a model."""
+    """Return a plan for each seed, half of them on each index, and with and without a model.
+
+    Half of them save answers, so that four seeds in a row have all of these.
+    """
     return [
         _parameter(
             Plan(
                 seed,
                 _INDEXES[seed % 2],
                 model=seed // 2 % 2 == 0,
-                settings=SETTINGS[seed // 4 % len(SETTINGS)],
+                settings=SETTINGS[(seed // 2 + seed // 4) % len(SETTINGS)],
             ),
             SWEEP,
         )
@@ -55,9 +62,12 @@ def whole(seeds: Iterable[int]) -> list[ParameterSet]:
 
 
 def smoke(seed: int, cases: int) -> list[ParameterSet]:
-    """Return two small plans: one with a model on our own index, one without on Azure's double."""
+    """Return two small plans: one with a model on our own index, one without on Azure's double.
+
+    The first saves answers.
+    """
     plans = (
-        Plan(seed, "embedded", model=True, cases=cases, rounds=2, views=75),
+        Plan(seed, "embedded", model=True, cases=cases, rounds=2, views=75, settings=SETTINGS[1]),
         Plan(seed + 1, "azure", model=False, cases=cases, rounds=2, views=75),
     )
     return [_parameter(plan, ()) for plan in plans]
@@ -65,4 +75,5 @@ def smoke(seed: int, cases: int) -> list[ParameterSet]:
 
 def _parameter(plan: Plan, marks: Sequence[pytest.MarkDecorator]) -> ParameterSet:
     with_model = "model" if plan.model else "no-model"
-    return pytest.param(plan, id=f"{plan.index}-{with_model}-{plan.seed}", marks=marks)
+    saving = "-saving" if plan.saves_answers else ""
+    return pytest.param(plan, id=f"{plan.index}-{with_model}{saving}-{plan.seed}", marks=marks)

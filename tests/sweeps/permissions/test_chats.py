@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,23 @@ SMALL = Plan(5, "embedded", model=False, cases=10)
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
+SLACK = {
+    "slack_escalation_channel": slack_names.PEOPLE,
+    "slack_outsider_spaces": OPEN_SPACES,
+    "slack_admins": (slack_id(ADMIN),),
+}
+TEAMS = {"teams_outsider_spaces": OPEN_SPACES, "teams_admins": (teams_id(ADMIN),)}
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Slack or Teams: the least settings, and ``opened`` to people from outside."""
+
+    settings: Mapping[str, object]
+    workplace: Callable[[Served], Workplace]
+    opened: Mapping[str, object]
+
+
 def digests_now() -> dict[str, object]:
     """Return the settings with which a digest is due today."""
     return {"digest_day": WEEKDAYS[datetime.now(UTC).weekday()], "digest_hour": 0}
@@ -76,67 +96,37 @@ def look(place: Workplace, findings: Findings) -> None:
         findings.look(reader, [shown])
 
 
+@pytest.fixture(params=["slack", "teams"])
+def platform(request: pytest.FixtureRequest) -> Platform:
+    """Return one platform after the other; its server is a double."""
+    if request.param == "slack":
+        slack: FakeSlack = request.getfixturevalue("slack")
+        return Platform(slack_settings(slack.url), partial(InSlack, slack), SLACK)
+    teams: FakeTeams = request.getfixturevalue("teams")
+    return Platform(teams_settings(teams.url), partial(InTeams, teams), TEAMS)
+
+
 @pytest.mark.parametrize("plan", PLANS)
-async def test_nothing_in_slack_shows_to_those_who_may_not_read_it(
-    plan: Plan, tmp_path: Path, spans: Spans, slack: FakeSlack
+async def test_nothing_shows_to_those_who_may_not_read_it(
+    plan: Plan, tmp_path: Path, spans: Spans, platform: Platform
 ) -> None:
     company = Company(plan.seed, tmp_path / "wiki")
-    given = {
-        **slack_settings(slack.url),
-        "slack_escalation_channel": slack_names.PEOPLE,
-        "slack_outsider_spaces": OPEN_SPACES,
-        "slack_admins": (slack_id(ADMIN),),
-        **digests_now(),
-    }
+    given = {**platform.settings, **platform.opened, **digests_now()}
     async with serving(company, tmp_path / "data", plan, **given) as served:
-        reviewers = frozenset({slack_id(EXPERT)})
-        policy = Policy(answers="shadow", reviewers=reviewers)
+        policy = Policy(answers="shadow", reviewers=frozenset({slack_id(EXPERT)}))
         await served.store.policies.set("default", f"slack:{SHADOW}", policy, actor="cli:ops")
         findings = Findings(served, spans)
-        await live(served, InSlack(slack, served), findings, plan)
+        await live(served, platform.workplace(served), findings, plan)
 
     check(findings)
-
-
-@pytest.mark.parametrize("plan", PLANS)
-async def test_nothing_in_teams_shows_to_those_who_may_not_read_it(
-    plan: Plan, tmp_path: Path, spans: Spans, teams: FakeTeams
-) -> None:
-    company = Company(plan.seed, tmp_path / "wiki")
-    given = {
-        **teams_settings(teams.url),
-        "teams_outsider_spaces": OPEN_SPACES,
-        "teams_admins": (teams_id(ADMIN),),
-        **digests_now(),
-    }
-    async with serving(company, tmp_path / "data", plan, **given) as served:
-        findings = Findings(served, spans)
-        await live(served, InTeams(teams, served), findings, plan)
-
-    check(findings)
+    findings.check_saved_answers(plan)
 
 
 @pytest.mark.mended(id="slack-2")
-async def test_by_default_outsiders_in_slack_are_shown_no_page(
-    tmp_path: Path, slack: FakeSlack
-) -> None:
+async def test_by_default_outsiders_are_shown_no_page(tmp_path: Path, platform: Platform) -> None:
     company = Company(SMALL.seed, tmp_path / "wiki")
-    async with serving(company, tmp_path / "data", SMALL, **slack_settings(slack.url)) as served:
-        place = InSlack(slack, served)
-        await ask_as_outsiders(place, company)
-        refused = [shown.text for _, shown in place.news()]
-
-    assert refused
-    assert not any(map(pages_in, refused))
-
-
-@pytest.mark.mended(id="slack-2")
-async def test_by_default_outsiders_in_teams_are_shown_no_page(
-    tmp_path: Path, teams: FakeTeams
-) -> None:
-    company = Company(SMALL.seed, tmp_path / "wiki")
-    async with serving(company, tmp_path / "data", SMALL, **teams_settings(teams.url)) as served:
-        place = InTeams(teams, served)
+    async with serving(company, tmp_path / "data", SMALL, **platform.settings) as served:
+        place = platform.workplace(served)
         await ask_as_outsiders(place, company)
         refused = [shown.text for _, shown in place.news()]
 

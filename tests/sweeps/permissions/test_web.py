@@ -204,5 +204,6 @@ async def test_no_view_shows_what_its_reader_may_not_read(
 
     assert not findings.leaks, "\n".join(findings.leaks)
     assert findings.opened >= BOARD_VIEWS | ASKERS_VIEWS
+    findings.check_saved_answers(plan)
     for name in COLLEAGUES:
         assert findings.shown[name] & company.readable(Reader(name, web=True))

@@ -84,6 +84,7 @@ class InSlack:
         self._names = {slack_id(each): each for each in self.people}
         self._threads: list[Post] = []
         self._seen: dict[str, str] = {}
+        self._asked_by: dict[str, str] = {}
         self._views = 0
         staff = {slack_id(each) for each in COLLEAGUES}
         for each in COLLEAGUES:
@@ -111,7 +112,7 @@ class InSlack:
         before = [each for each in self._threads if each.channel == channel]
         thread = draw.choice([None, *(each.thread_ts or each.ts for each in before[-2:])])
         ts = await asker.say(channel, text, thread, mention=channel[:1] != "D")
-        await settled(self._served)
+        await self._settled(person)
         said = [
             each for each in self._slack.posts if each.thread_ts in {ts, thread} and each.by_bot
         ]
@@ -119,8 +120,15 @@ class InSlack:
         older = [each for each in self._slack.posts if each.channel == channel and each.by_bot]
         for post in (*said[-2:], *draw.sample(older, min(1, len(older)))):
             acted |= await self._press(post, draw)
-        await settled(self._served)
         return acted
+
+    async def _settled(self, person: str) -> None:
+        """Wait for the answers, and remember whose they are: others write in the same thread."""
+        await settled(self._served)
+        for post in reversed(self._slack.posts):
+            if _key(post) in self._asked_by:
+                break
+            self._asked_by[_key(post)] = person
 
     async def _press(self, post: Post, draw: random.Random) -> set[str]:
         acted = set[str]()
@@ -131,6 +139,7 @@ class InSlack:
             acted.add(name)
             with suppress(AssertionError):
                 await self._visitor(name).click(post, label)
+            await self._settled(name)
         return acted
 
     async def work_on_cases(self, draw: random.Random) -> set[str]:
@@ -144,7 +153,7 @@ class InSlack:
 
     def news(self) -> Iterator[tuple[Reader, Shown]]:
         for post in self._slack.posts:
-            payload, key = json.dumps(post.payload), f"{post.channel} {post.ts}"
+            payload, key = json.dumps(post.payload), _key(post)
             before = self._seen.get(key, "")
             if post.by_bot and before != payload:
                 self._seen[key] = payload
@@ -156,18 +165,21 @@ class InSlack:
             yield self._of(view.user), Shown("Slack modal", json.dumps(view.payload))
 
     def _reader(self, post: Post) -> Reader:
-        asked = next((one.user for one in self._slack.posts if one.ts == post.thread_ts), "")
-        person = post.only_for or ""
+        """Return who a post is for: a guest who reads a colleague's answer along is not known."""
         if post.channel[:1] == "D":
-            person = next(iter(self._slack.rooms[post.channel].members & self._names.keys()))
-        outside = {slack_id(GUEST), slack_id(STRANGER)} & {person, asked}
-        if outside or post.channel == slack_names.SHARED:
-            return self._of(person) if person and not outside else OUTSIDERS
-        return self._of(person) if person else EVERYBODY
+            return self._of(*self._slack.rooms[post.channel].members & self._names.keys())
+        if post.only_for:
+            return self._of(post.only_for)
+        outside = self._asked_by.get(_key(post)) in {GUEST, STRANGER}
+        return OUTSIDERS if outside or post.channel == slack_names.SHARED else EVERYBODY
 
     def _of(self, user: str) -> Reader:
         name = self._names[user]
         return Reader(name) if name in COLLEAGUES else OUTSIDERS
+
+
+def _key(post: Post) -> str:
+    return f"{post.channel} {post.ts}"
 
 
 def teams_id(person: str) -> str:

@@ -24,8 +24,8 @@ from bot.domain.cases import (
 )
 from bot.domain.errors import ActRefused, EscalationTaken, InteractionUnknown
 from bot.domain.handoff import PERSON_REQUEST, person_request_id
-from bot.domain.interactions import Escalation, Outcome, PostedRef, Trace
-from bot.domain.messages import Intent, InteractionId, Outsider, Person
+from bot.domain.interactions import Clarification, Escalation, Outcome, PostedRef, Trace
+from bot.domain.messages import FoundPassage, Intent, InteractionId, Outsider, Person
 from bot.escalations.lifecycle import SETTLED, UNSETTLED, WAITING
 from bot.store.database import Store, unopened
 from tests.fakes.bot_ports import generic_outcome
@@ -105,6 +105,7 @@ async def test_a_case_says_that_its_asker_is_no_colleague(store: Store) -> None:
     assert [listed.outsider, claimed.outsider] == ["guest", "guest"]
 
 
+TITLE = "Badges: Layoffs"
 FOLLOW_UP, STAND_ALONE = "how much is a new one?", "how much is a new badge?"
 
 
@@ -139,6 +140,54 @@ async def test_a_wish_about_a_follow_up_names_what_it_is_about(
     case = await store.escalations.get("default", case_id)
     assert case is not None
     assert case.question == f"{title}\nPlease!"
+
+
+@pytest.mark.parametrize(
+    ("private", "offered", "named"),
+    [(True, True, "badges?"), (False, True, TITLE), (True, False, TITLE)],
+    ids=["private", "everybody read the title", "typed"],
+)
+async def test_a_page_chosen_in_private_is_not_named_to_experts(
+    store: Store, named: str, *, private: bool, offered: bool
+) -> None:
+    """The option is the page's title, which experts may perhaps not read; the asker wrote less."""
+    broad = message("badges?", message_id="m0", private=private)
+    options = Clarification("Which?", (TITLE,) if offered else ())
+    await record_answer(store, broad, Outcome(options, Trace(route(Intent.DOMAIN, broad.text))))
+    chosen = message(TITLE, message_id="m1", private=private)
+    passage = FoundPassage("c1", "p1", "Badges", "Layoffs", {})
+    trace = Trace(route(Intent.DOMAIN, TITLE), passages=(passage,))
+    await record_answer(store, chosen, replace(generic_outcome("30 euros."), trace=trace))
+    wish = replace(chosen, id=person_request_id(chosen.id), text=PERSON_REQUEST)
+    response = Escalation("Of course.", "asked_for_human", f"{TITLE}\nPlease!")
+    handed = Outcome(response, Trace(route(Intent.HUMAN, TITLE)))
+    case_id = (await record_answer(store, wish, handed)).id
+
+    case = await store.escalations.get("default", case_id)
+    assert case is not None
+    assert case.question == f"{named}\nPlease!"
+
+
+async def test_a_follow_up_to_a_chosen_page_does_not_name_it(store: Store) -> None:
+    broad, chosen = message("badges?", message_id="m0"), message(TITLE, message_id="m1")
+    options = Outcome(Clarification("Which?", (TITLE,)), Trace(route(Intent.DOMAIN, broad.text)))
+    await record_answer(store, broad, options)
+    trace = Trace(
+        route(Intent.DOMAIN, TITLE), passages=(FoundPassage("c1", "p1", "Badges", "Layoffs", {}),)
+    )
+    await record_answer(store, chosen, replace(generic_outcome("Two."), trace=trace))
+    asked = message("when?", message_id="m2")
+    leaned = replace(route(Intent.DOMAIN, f"when? ({TITLE})"), leaned_on=(chosen.interaction_id,))
+    await record_answer(store, asked, replace(generic_outcome("May."), trace=Trace(leaned)))
+    wish = replace(asked, id=person_request_id(asked.id), text=PERSON_REQUEST)
+    handed = Outcome(
+        Escalation("Of course.", "asked_for_human", "when?"), Trace(route(Intent.HUMAN, "when?"))
+    )
+    case_id = (await record_answer(store, wish, handed)).id
+
+    case = await store.escalations.get("default", case_id)
+    assert case is not None
+    assert case.question == "when?"
 
 
 async def test_a_life_from_claim_to_reopening_is_kept_with_every_word(store: Store) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from prompts.files import load_prompt
-from rag.models.masking import MaskingEmbedder, MaskingModel
+from rag.models.masking_wrappers import MaskingEmbedder, MaskingModel
 from rag.personal_data.masking import Masker
 from rag.personal_data.names import DirectoryNames
 from rag.ports import ChatMessage, Completion, Prompt, ToolCall
