@@ -239,6 +239,10 @@ async def teams_checks(settings: Settings) -> Sequence[ComponentStatus]:
     from bot.platforms import teams
 
     try:
-        return await teams.connect(settings).checks()
+        channel = teams.connect(settings)
+        try:
+            return await channel.checks()
+        finally:
+            await channel.client.close()
     except BotError as error:
         return [ComponentStatus("Teams", "failed", str(error))]

@@ -50,6 +50,7 @@ def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> 
     endpoint = Endpoint(channel.inbound, channel.background, dispatch)
     app.router.add_post(ENDPOINT_PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)
+    app.on_cleanup.append(lambda _: channel.client.close())
     followers.mount(app)
 
 

@@ -14,9 +14,7 @@ from typing import Literal
 from botbuilder.integration.aiohttp import (
     CloudAdapter,
     ConfigurationBotFrameworkAuthentication,
-    ConfigurationServiceClientCredentialFactory,
 )
-from botframework.connector.auth import ServiceClientCredentialsFactory
 
 from bot.chat.adapters import NullNotes
 from bot.domain.cases import Notice
@@ -30,14 +28,14 @@ from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.platforms.teams.auth import InboundAuth, RequestAuthenticator, SigningKeys
 from bot.platforms.teams.client.api import TeamsClient
-from bot.platforms.teams.client.connections import CachedCredentials, ConnectorClients
+from bot.platforms.teams.client.connector import BotTokens, Connector
 from bot.platforms.teams.client.conversations import Conversations, Removals
 from bot.platforms.teams.client.rate_limits import Clock, Jitter, Pause, Timing
 from bot.platforms.teams.client.registration import (
     Cloud,
-    limit_token_requests,
+    CredentialFactory,
+    credential_factory,
     registration_of,
-    send_all_fields,
     speed_up_msrest,
 )
 from bot.platforms.teams.drafts import Drafts
@@ -62,20 +60,13 @@ def _inbound_and_client(
     settings: Settings,
     cloud: Cloud,
     notes: Notes,
-    credentials: ServiceClientCredentialsFactory | None,
+    credentials: CredentialFactory | None,
     timing: Timing,
 ) -> tuple[InboundAuth, TeamsClient]:
     """Return authentication of requests and the client for the configured registration."""
     registration = registration_of(settings, cloud)
-    send_all_fields()
     speed_up_msrest()
-    limit_token_requests()
-    cached = CachedCredentials(
-        credentials or ConfigurationServiceClientCredentialFactory(registration)
-    )
-    authentication = ConfigurationBotFrameworkAuthentication(
-        registration, credentials_factory=cached
-    )
+    authentication = ConfigurationBotFrameworkAuthentication(registration)
     adapter = CloudAdapter(authentication)
     keys = SigningKeys(cloud.metadata_url) if settings.microsoft_app_id else None
     authenticator = RequestAuthenticator(
@@ -85,13 +76,11 @@ def _inbound_and_client(
         app_id=settings.microsoft_app_id,
         entra_tenant=settings.microsoft_app_tenant_id,
     )
-    app_id = settings.microsoft_app_id or ""
+    opens = credentials or credential_factory(settings, cloud)
     client = TeamsClient(
-        ConnectorClients(adapter, app_id=app_id, clock=timing.clock),
-        cached,
+        Connector(BotTokens(opens, cloud.scope)),
         conversations=Conversations(notes, settings),
         removals=Removals(notes, settings.tenant),
-        app_id=app_id,
         timing=timing,
     )
     return InboundAuth(adapter, authenticator, keys), client
@@ -102,7 +91,7 @@ def connect(
     notes: Notes | None = None,
     *,
     cloud: Cloud | None = None,
-    credentials: ServiceClientCredentialsFactory | None = None,
+    credentials: CredentialFactory | None = None,
     pause: Pause = asyncio.sleep,
     clock: Clock = time.monotonic,
     jitter: Jitter = random.random,
@@ -114,9 +103,7 @@ def connect(
     """
     cloud, notes, timing = cloud or Cloud(), notes or NullNotes(), Timing(pause, clock, jitter)
     inbound, client = _inbound_and_client(settings, cloud, notes, credentials, timing)
-    return TeamsChannel(
-        settings, inbound, client, cloud, notes, pause=pause, files=files or Files()
-    )
+    return TeamsChannel(settings, inbound, client, notes, pause=pause, files=files or Files())
 
 
 class TeamsChannel:
@@ -132,7 +119,6 @@ class TeamsChannel:
         settings: Settings,
         inbound: InboundAuth,
         client: TeamsClient,
-        cloud: Cloud,
         notes: Notes,
         *,
         pause: Pause,
@@ -146,7 +132,7 @@ class TeamsChannel:
         self.colleagues = Colleagues(client, home)
         self.outside_readers = OutsideReaders(client, home, notes, tenant=tenant)
         self._health = HealthChecks(
-            inbound.keys, client, cloud, settings, outside_readers=self.outside_readers
+            inbound.keys, client, settings, outside_readers=self.outside_readers
         )
         self.posted = PostedActivities(notes)
         self.people = people = PeopleChannel(

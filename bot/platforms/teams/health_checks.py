@@ -11,7 +11,7 @@ from bot.domain.health import ComponentStatus, teams
 from bot.domain.settings import Settings
 from bot.platforms.teams.auth import SigningKeys
 from bot.platforms.teams.client.api import TeamsClient
-from bot.platforms.teams.client.registration import Cloud, TokenRefusal
+from bot.platforms.teams.client.registration import TokenRefusal
 from bot.platforms.teams.members import OutsideReaders
 
 TEAMS_PART = "Teams"
@@ -34,7 +34,6 @@ class HealthChecks:
 
     keys: SigningKeys | None
     client: TeamsClient
-    cloud: Cloud
     settings: Settings
     outside_readers: OutsideReaders
 
@@ -44,7 +43,7 @@ class HealthChecks:
             return [teams(self.settings)]
         try:
             await self.keys.prefetch()
-            await self.client.sign_in(self.cloud)
+            await self.client.sign_in()
         except BotError as error:
             return [ComponentStatus(TEAMS_PART, "failed", str(error))]
         signed_in = ComponentStatus(

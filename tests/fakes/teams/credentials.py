@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import jwt
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from azure.core.credentials import AccessToken
+from azure.core.exceptions import ClientAuthenticationError
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from jwt.algorithms import RSAAlgorithm
 
@@ -51,47 +52,41 @@ def published_keys(
 
 
 class CountingCredentials:
-    """Credentials whose tokens are made here, and counted."""
+    """Opens credentials whose tokens are made here, and counted; ``seconds`` is their lifetime.
 
-    def __init__(self) -> None:
+    ``refusal`` is the message of the error, "" while tokens are given.
+    """
+
+    def __init__(self, *, seconds: float = 3_600.0, refusal: str = "") -> None:
         self.fetched = 0
-        self.made = 0
-        self.threads: list[threading.Thread] = []
+        self.seconds = seconds
+        self.refusal = refusal
 
-    async def is_valid_app_id(self, app_id: str) -> bool:
-        return app_id == APP_ID
-
-    async def is_authentication_disabled(self) -> bool:
-        return False
-
-    async def create_credentials(
-        self,
-        app_id: str,
-        oauth_scope: str,
-        login_endpoint: str,
-        validate_authority: bool,  # noqa: FBT001
-    ) -> Signer:
-        self.made += 1
-        return Signer(self)
+    def __call__(self) -> OpenCredential:
+        return OpenCredential(self)
 
 
-class Signer:
-    """Signs requests with a token that is fetched once."""
+class OpenCredential:
+    """Implements azure-core's AsyncTokenCredential."""
 
     def __init__(self, issuer: CountingCredentials) -> None:
         self._issuer = issuer
-        self._token = ""
 
-    def get_access_token(self, force_refresh: bool = False) -> str:  # noqa: FBT001, FBT002
-        if not self._token:
-            self._issuer.fetched += 1
-            self._issuer.threads.append(threading.current_thread())
-            self._token = f"token-{self._issuer.fetched}"
-        return self._token
+    async def get_token(self, *scopes: str, **_: object) -> AccessToken:
+        if self._issuer.refusal:
+            raise ClientAuthenticationError(message=self._issuer.refusal)
+        self._issuer.fetched += 1
+        until = int(time.time() + self._issuer.seconds)
+        return AccessToken(f"token-{self._issuer.fetched}", until)
 
-    def signed_session(self, session: Any) -> Any:  # noqa: ANN401
-        session.headers["Authorization"] = f"Bearer {self.get_access_token()}"
-        return session
+    async def close(self) -> None:
+        return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
 
 
 LOGIN_HOST = "login.microsoftonline.com"
@@ -140,7 +135,6 @@ class LoginServer:
         return {
             "HTTPS_PROXY": self.proxy,
             "NO_PROXY": "127.0.0.1",
-            "REQUESTS_CA_BUNDLE": str(self.trusted),
         }
 
     async def _metadata(self, request: web.Request) -> web.Response:
@@ -170,7 +164,12 @@ class LoginServer:
         if self.refusal:
             return web.json_response({"statusCode": 400, "message": self.refusal}, status=400)
         return web.json_response(
-            {"token_type": "Bearer", "expires_on": "4102444800", "access_token": "of-the-machine"}
+            {
+                "token_type": "Bearer",
+                "expires_on": "4102444800",
+                "access_token": "of-the-machine",
+                "resource": request.query["resource"],
+            }
         )
 
 

@@ -32,11 +32,17 @@ _MEMBERS = "/v3/conversations/{conversation}/members"
 
 @dataclass
 class FakeTeams(Tenant):
-    """State and addresses of one tenant's Teams; ``bodies`` are all that the bot sent, as sent."""
+    """State and addresses of one tenant's Teams; ``bodies`` are all that the bot sent, as sent.
+
+    Connections are closed after each response unless ``keeps_connections``: tests make clients that
+    nobody closes. ``peers`` are the addresses that called.
+    """
 
     keys: dict[str, RSAPrivateKey] = field(default_factory=dict)
     endorsed: tuple[str, ...] = ("msteams",)
     keys_down: bool = False
+    keeps_connections: bool = False
+    peers: set[object] = field(default_factory=set)
     bodies: list[Mapping[str, Any]] = field(default_factory=list)
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -126,6 +132,16 @@ class FakeTeams(Tenant):
         return await self._answered(request, call, lambda: web.json_response(tell()))
 
     async def _answered(self, request: web.Request, call: str, effect: Effect) -> web.Response:
+        if request.transport is not None:
+            self.peers.add(request.transport.get_extra_info("peername"))
+        response = await self._faulty_or_done(request, call, effect)
+        if not self.keeps_connections:
+            response.force_close()
+        return response
+
+    async def _faulty_or_done(
+        self, request: web.Request, call: str, effect: Effect
+    ) -> web.Response:
         self.calls.append(call)
         fault = self.faults[call].popleft() if self.faults[call] else None
         if fault is None:

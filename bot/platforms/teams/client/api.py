@@ -1,36 +1,19 @@
-"""Call Teams through botbuilder's connector client: activities, members and personal chats."""
+"""Call Teams: activities, members and personal chats, within its rate limits."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
-from botbuilder.core import TurnContext
-from botbuilder.schema import (
-    Activity,
-    ChannelAccount,
-    ConversationParameters,
-    ConversationReference,
-)
-from msrest.exceptions import ClientException
-
-from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
-from bot.platforms.teams.client.connections import (
-    TIMEOUT_SECONDS,
-    CachedCredentials,
-    ConnectorClients,
-)
+from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.platforms.teams.client.connector import Connector, ConnectorRequest
 from bot.platforms.teams.client.conversations import Conversations, Removals
 from bot.platforms.teams.client.errors import (
     BotRemoved,
-    NoToken,
+    NotReached,
     RateLimited,
     Unavailable,
-    failure_of,
 )
 from bot.platforms.teams.client.rate_limits import (
     LOOKUP_LIMITS,
@@ -39,11 +22,13 @@ from bot.platforms.teams.client.rate_limits import (
     RateLimiter,
     Timing,
 )
-from bot.platforms.teams.client.registration import Cloud, TokenRefusal
+from bot.platforms.teams.client.registration import TokenRefusal
 from bot.platforms.teams.payloads.activity import (
     Body,
     Json,
     channel_in,
+    conversation_in,
+    object_at,
     objects_at,
     read_reference,
     reference_to,
@@ -53,22 +38,31 @@ from bot.platforms.teams.payloads.activity import (
 _STREAM_ENTITY, _FINAL_STREAM = "streaminfo", "final"
 
 
-def parsed_reference(reply_to: str) -> ConversationReference:
-    """Return the parsed reference. Raises DeliveryRefused if it is invalid."""
-    try:
-        reference = ConversationReference().deserialize(json.loads(reply_to))
-    except (ValueError, ClientException) as error:
-        raise DeliveryRefused(f"{reply_to!r} is no conversation to answer in.") from error
-    if not (reference.service_url and reference.conversation):
+_ADDRESS_FIELDS = {
+    "channelId": "channelId",
+    "serviceUrl": "serviceUrl",
+    "locale": "locale",
+    "conversation": "conversation",
+    "from": "bot",
+    "recipient": "user",
+    "replyToId": "activityId",
+}
+"""Fields of an activity that a conversation reference gives, by its own field."""
+
+
+def parsed_reference(reply_to: str) -> Body:
+    """Return the parsed reference. Raises DeliveryRefused if it does not say where to answer."""
+    reference = read_reference(reply_to)
+    where = object_at(reference, "conversation")
+    if not (text_at(reference, "serviceUrl") and isinstance(where.get("id"), str)):
         raise DeliveryRefused(f"{reply_to!r} does not say where to answer.")
     return reference
 
 
-def addressed_activity(content: Json, reference: ConversationReference) -> Activity:
+def addressed_activity(content: Json, reference: Body) -> Json:
     """Return an activity addressed to a conversation."""
-    activity = Activity().deserialize({**content})
-    # botbuilder's own method would set reply_to_id to the id of its synthetic turn.
-    return TurnContext.apply_conversation_reference(activity, reference)
+    read = {field: reference.get(key) for field, key in _ADDRESS_FIELDS.items()}
+    return {**content, **{field: value for field, value in read.items() if value}}
 
 
 def ends_a_stream(content: Json) -> bool:
@@ -78,9 +72,6 @@ def ends_a_stream(content: Json) -> bool:
         for each in objects_at(content, "entities")
     )
 
-
-_ConversationsCall = Callable[[Any], Awaitable[Any]]
-"""A call of botbuilder's ``conversations`` operations."""
 
 PATIENCE_SECONDS = 2.0
 """Longest wait for a rate limit within a call; for longer waits the inbox retries."""
@@ -112,40 +103,29 @@ class TeamsClient:
 
     def __init__(
         self,
-        connectors: ConnectorClients,
-        credentials: CachedCredentials,
+        connector: Connector,
         *,
         conversations: Conversations,
         removals: Removals,
-        app_id: str,
         timing: Timing,
     ) -> None:
         self.conversations = conversations
         self.removals = removals
-        self._connectors = connectors
-        self._credentials = credentials
-        self._app_id = app_id
+        self._connector = connector
         self._rates = RateLimiter(timing)
 
     @property
     def trouble(self) -> TokenRefusal | None:
         """Return why the last token request failed, or None if it succeeded."""
-        return self._credentials.trouble
+        return self._connector.tokens.trouble
 
-    async def sign_in(self, cloud: Cloud) -> None:
-        """Fetch a token as the first reply would. Raises DeliveryFailed."""
-        try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                await self._credentials.create_credentials(
-                    self._app_id, cloud.scope, cloud.login_url, validate_authority=True
-                )
-                await self._credentials.warm()
-        except NoToken as error:
-            raise DeliveryFailed(f"MICROSOFT_APP_ID={self._app_id!r}: {error}") from error
-        except Exception as error:
-            # botbuilder raises many types, among them PermissionError for a rejected secret.
-            refused = self._credentials.refused(error)
-            raise DeliveryFailed(f"MICROSOFT_APP_ID={self._app_id!r}: {refused}") from error
+    async def sign_in(self) -> None:
+        """Fetch a token anew. Raises NoToken."""
+        await self._connector.tokens.fetch()
+
+    async def close(self) -> None:
+        """Close the connections to Teams."""
+        await self._connector.close()
 
     async def send(
         self, reply_to: str, content: Json, *, patience_seconds: float = PATIENCE_SECONDS
@@ -154,17 +134,18 @@ class TeamsClient:
 
         A reference without a message id posts to the conversation, not as a reply.
         """
-        activity = addressed_activity(content, parsed_reference(reply_to))
-        where, replied_to = activity.conversation.id, activity.reply_to_id
-
-        def act(conversations: Any) -> Any:  # noqa: ANN401  # botbuilder has no types
-            if not replied_to:
-                return conversations.send_to_conversation(where, activity)
-            return conversations.reply_to_activity(where, replied_to, activity)
-
-        ends = ends_a_stream(content)
-        response = await self._run(reply_to, act, patience_seconds, repeatable=ends, posts=True)
-        return str(getattr(response, "id", None) or "")
+        reference = parsed_reference(reply_to)
+        activity = addressed_activity(content, reference)
+        where, replied_to = conversation_in(reply_to), text_at(reference, "activityId")
+        path = (where, "activities", replied_to) if replied_to else (where, "activities")
+        response = await self._run(
+            reply_to,
+            ConnectorRequest("POST", path, activity),
+            patience_seconds,
+            repeatable=ends_a_stream(content),
+            posts=True,
+        )
+        return text_at(response, "id")
 
     async def update(
         self,
@@ -176,10 +157,10 @@ class TeamsClient:
     ) -> None:
         """Replace an activity; idempotent. Raises Gone."""
         activity = addressed_activity({**content, "id": activity_id}, parsed_reference(reply_to))
-        where = activity.conversation.id
+        path = (conversation_in(reply_to), "activities", activity_id)
         await self._run(
             reply_to,
-            lambda conversations: conversations.update_activity(where, activity_id, activity),
+            ConnectorRequest("PUT", path, activity),
             patience_seconds,
             repeatable=True,
             posts=True,
@@ -187,35 +168,22 @@ class TeamsClient:
 
     async def delete(self, reply_to: str, activity_id: str) -> None:
         """Delete an activity. Raises Gone."""
-        where = parsed_reference(reply_to).conversation.id
-        await self._run(
-            reply_to,
-            lambda conversations: conversations.delete_activity(where, activity_id),
-            repeatable=True,
-        )
+        path = (conversation_in(reply_to), "activities", activity_id)
+        await self._run(reply_to, ConnectorRequest("DELETE", path), repeatable=True)
 
     async def member(self, reply_to: str, user_id: str) -> Body:
         """Return the member with a connector id (29:…) in the conversation. Raises Gone."""
-        where = channel_in(reply_to)
-        found = await self._run(
-            reply_to,
-            lambda conversations: conversations.get_conversation_member(where, user_id),
-            limits=LOOKUP_LIMITS,
+        path = (channel_in(reply_to), "members", user_id)
+        return await self._run(
+            reply_to, ConnectorRequest("GET", path), limits=LOOKUP_LIMITS, repeatable=True
         )
-        return _member_body(found)
 
     async def members(self, reply_to: str, page: str = "") -> MembersPage:
         """Return a page of the members of a reference's conversation."""
-        where, token = channel_in(reply_to), page or None
-        answer = await self._run(
-            reply_to,
-            lambda conversations: conversations.get_conversation_paged_members(
-                where, PAGE_SIZE, token
-            ),
-            limits=LOOKUP_LIMITS,
-        )
-        members = [_member_body(each) for each in getattr(answer, "members", None) or ()]
-        return MembersPage(members, str(getattr(answer, "continuation_token", None) or ""))
+        query = {"pageSize": str(PAGE_SIZE), **({"continuationToken": page} if page else {})}
+        request = ConnectorRequest("GET", (channel_in(reply_to), "pagedmembers"), query=query)
+        answer = await self._run(reply_to, request, limits=LOOKUP_LIMITS, repeatable=True)
+        return MembersPage(objects_at(answer, "members"), text_at(answer, "continuationToken"))
 
     async def open_chat(self, person_id: str, *, user_id: str) -> str:
         """Return a reference to a person's personal chat, created if there is none.
@@ -228,19 +196,20 @@ class TeamsClient:
             return known
         service = await self.conversations.service()
         reference = read_reference(service)
-        wanted = ConversationParameters(
-            is_group=False,
-            bot=ChannelAccount(id=text_at(reference, "bot", "id")),
-            members=[ChannelAccount(id=user_id)],
-            # botbuilder sends its own field as "tenantID", which Teams ignores.
-            channel_data={"tenant": {"id": text_at(reference, "conversation", "tenantId")}},
-        )
+        wanted: Json = {
+            "isGroup": False,
+            "bot": {"id": text_at(reference, "bot", "id")},
+            "members": [{"id": user_id}],
+            "channelData": {"tenant": {"id": text_at(reference, "conversation", "tenantId")}},
+        }
+        # Repeatable: Teams returns the chat that is there already.
         created = await self._run(
             service,
-            lambda conversations: conversations.create_conversation(wanted),
+            ConnectorRequest("POST", body=wanted),
             limits=LOOKUP_LIMITS,
+            repeatable=True,
         )
-        chat = str(getattr(created, "id", None) or "")
+        chat = text_at(created, "id")
         if not chat:
             raise DeliveryRefused("Teams did not say where the chat is.")
         await self.conversations.keep_chat(person_id, chat, rewrite=True)
@@ -249,19 +218,20 @@ class TeamsClient:
     async def _run(
         self,
         reply_to: str,
-        act: _ConversationsCall,
+        request: ConnectorRequest,
         patience: float = PATIENCE_SECONDS,
         *,
         limits: tuple[RateLimit, ...] = SEND_LIMITS,
         repeatable: bool = False,
         posts: bool = False,
-    ) -> Any:  # noqa: ANN401  # botbuilder has no types
+    ) -> Body:
         """Make a call within the rate limits; retry while patience lasts and a retry is safe.
 
         ``repeatable``: the call is idempotent. ``posts``: it posts a message. Not called for a
         conversation that the bot was removed from; a removal is recorded.
         """
-        reference, where = parsed_reference(reply_to), channel_in(reply_to)
+        service_url = text_at(parsed_reference(reply_to), "serviceUrl")
+        where = channel_in(reply_to)
         if where and await self.removals.is_removed(where):
             raise BotRemoved(
                 f"The bot was removed from {where!r}, or is blocked there.", lasting=True
@@ -271,13 +241,13 @@ class TeamsClient:
             turn = _TURN_SECONDS if patience else 0.0
             now = await self._rates.acquire(where, limits, now=now, patience_seconds=turn)
             try:
-                return await self._call_once(reference, act)
+                return await self._connector.call(service_url, request)
             except BotRemoved as error:
                 if posts and error.lasting:
                     with suppress(StoreUnavailable):
                         await self.removals.mark_removed(where, str(error))
                 raise
-            except (RateLimited, Unavailable) as error:
+            except (RateLimited, NotReached, Unavailable) as error:
                 wait = max(error.retry_after_seconds or 0.0, pause)
                 now, limited = self._rates.now(now), isinstance(error, RateLimited)
                 if limited:
@@ -286,26 +256,3 @@ class TeamsClient:
                     raise
                 left, pause = left - wait, 2 * pause
                 now = await self._rates.wait(wait, now=now)
-
-    async def _call_once(self, reference: ConversationReference, act: _ConversationsCall) -> Any:  # noqa: ANN401
-        try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                conversations = await self._connectors.conversations(reference.service_url)
-                await self._credentials.warm()
-                return await act(conversations)
-        except DeliveryFailed:
-            raise
-        except ClientException as error:
-            raise failure_of(error) from error
-        except TimeoutError as error:
-            raise DeliveryFailed("Teams did not answer in time.") from error
-        except Exception as error:
-            # botbuilder raises many types.
-            raise DeliveryFailed(f"Teams could not be asked: {type(error).__name__}.") from error
-
-
-def _member_body(account: Any) -> Body:  # noqa: ANN401  # botbuilder has no types
-    """Return a member's JSON; botbuilder puts fields it does not define in a separate dict."""
-    extra: Mapping[str, object] = getattr(account, "additional_properties", None) or {}
-    known = {"id": "id", "name": "name", "aadObjectId": "aad_object_id"}
-    return {**extra, **{key: getattr(account, field, None) for key, field in known.items()}}

@@ -6,6 +6,7 @@
     - RateLimited       Teams did nothing; retry after a while
     - NotPermitted      Teams did nothing; an administrator can grant the permission
     - NoToken           Teams was not called: Microsoft issues no token to the bot
+    - NotReached        Teams was not called: there is no connection to it
     - Unavailable       temporary; whether Teams acted is unknown
     - bot.domain.errors.DeliveryRefused
       - ContentRefused  Teams rejects the activity's content; a plainer one may pass
@@ -16,13 +17,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Literal
-
-from msrest.exceptions import ClientException
+from typing import Literal
 
 from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused, retry_after_seconds
-from bot.platforms.teams.payloads.activity import text_at
+from bot.platforms.teams.payloads.activity import Body, text_at
 
 
 class KeysUnavailable(BotError):
@@ -41,8 +39,12 @@ class NoToken(DeliveryFailed):
     """Microsoft issues no token to the bot; the message states the cause and the cure."""
 
 
+class NotReached(DeliveryFailed):
+    """No connection to Teams could be made, so that nothing was sent."""
+
+
 class Unavailable(DeliveryFailed):
-    """Temporary failure of Teams or of a gateway before it: 502 and 504."""
+    """Temporary failure of Teams, of a gateway before it (502, 503, 504), or of a connection."""
 
 
 class ContentRefused(DeliveryRefused):
@@ -111,7 +113,7 @@ _STREAM_ENDS: tuple[tuple[str, StreamEnd], ...] = (
 """Words in the message of a rejected stream, whose error code is always the same."""
 
 _FORBIDDEN = 403
-_PASSING_STATUSES = frozenset({502, 504})
+_PASSING_STATUSES = frozenset({502, 503, 504})
 
 _CURES = {
     400: "This version of the bot writes what Teams does not take.",
@@ -122,19 +124,15 @@ _CURES = {
 }
 
 
-def failure_of(error: ClientException) -> DeliveryFailed:
-    """Return the delivery error for a response of Teams.
+def failure_of(status: int, body: Body, retry_after: str | None) -> DeliveryFailed:
+    """Return the delivery error for a response of Teams: its status, JSON and Retry-After.
 
     The class of the error states whether Teams may have acted.
     """
-    response: Any = getattr(error, "response", None)
-    status = getattr(response, "status_code", None)
-    if not isinstance(status, int):
-        return DeliveryFailed("Teams cannot be reached. Check the network.")
-    code, words = _code_and_words(response)
+    code, words = text_at(body, "error", "code"), text_at(body, "error", "message")
     named = f"Teams answered {status} {code}".rstrip()
     reason = f"{named}. {_CURES.get(status, '')}".rstrip()
-    asked = retry_after_seconds(response.headers.get("Retry-After"))
+    asked = retry_after_seconds(retry_after)
     if status in _RATE_LIMIT_STATUSES:
         return _rate_limited(named, asked)
     if code == _STREAM_CODE or (status == _BAD and _STREAM_WORD in words.lower()):
@@ -167,14 +165,3 @@ def _rate_limited(named: str, asked: float | None) -> RateLimited:
 
 def _stream_end(words: str) -> StreamEnd:
     return next((end for part, end in _STREAM_ENDS if part in words.lower()), "refused")
-
-
-def _code_and_words(response: Any) -> tuple[str, str]:  # noqa: ANN401  # msrest's responses have no common type
-    """Return the code and the message of an error response."""
-    try:
-        body = json.loads(response.text)
-    except (ValueError, TypeError, AttributeError):
-        return "", ""
-    if not isinstance(body, dict):
-        return "", ""
-    return text_at(body, "error", "code"), text_at(body, "error", "message")

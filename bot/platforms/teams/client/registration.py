@@ -6,13 +6,15 @@ A refused token is explained in terms an administrator can act on.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from botbuilder.schema import ConversationAccount, Entity
-from botframework.connector.auth import microsoft_app_credentials
+from azure.core.credentials_async import AsyncTokenCredential
+from azure.core.exceptions import ServiceRequestError, ServiceResponseError
+from azure.identity import CredentialUnavailableError
+from azure.identity.aio import ClientSecretCredential, ManagedIdentityCredential
 from msrest.universal_http.requests import ClientRetryPolicy
 
 from bot.domain.errors import SettingInvalid
@@ -28,10 +30,6 @@ class Cloud:
     login_url: str = "https://login.microsoftonline.com/"
     scope: str = "https://api.botframework.com"
     oauth_url: str = "https://api.botframework.com"
-
-
-_TOKEN_REQUEST_SECONDS = 5.0
-"""Timeout of one request; the first token takes two requests, each tried at most twice."""
 
 
 def registration_of(settings: Settings, cloud: Cloud) -> SimpleNamespace:
@@ -55,10 +53,40 @@ def registration_of(settings: Settings, cloud: Cloud) -> SimpleNamespace:
     )
 
 
-def send_all_fields() -> None:
-    """Make botbuilder send fields it otherwise drops: citations, and the tenant of a reference."""
-    Entity.enable_additional_properties_sending()
-    ConversationAccount.enable_additional_properties_sending()
+CredentialFactory = Callable[[], AsyncTokenCredential]
+"""Opens a credential for one token request."""
+
+_MULTI_TENANT = "botframework.com"
+"""Directory that issues the tokens of multi-tenant bots."""
+
+_TOKEN_REQUEST_SECONDS = 5.0
+_RETRIES = 1
+
+
+def credential_factory(
+    settings: Settings, cloud: Cloud, **transport: object
+) -> CredentialFactory | None:
+    """Return how to open the credential of the configured registration; None in development.
+
+    ``transport`` are keyword arguments of azure-core's transport, such as ``connection_verify``.
+    """
+    app_id, password = settings.microsoft_app_id, settings.microsoft_app_password
+    if app_id is None:
+        return None
+    limits: dict[str, Any] = {
+        "connection_timeout": _TOKEN_REQUEST_SECONDS,
+        "read_timeout": _TOKEN_REQUEST_SECONDS,
+        "retry_total": _RETRIES,
+        **transport,
+    }
+    if settings.microsoft_app_type == "UserAssignedMSI":
+        return lambda: ManagedIdentityCredential(client_id=app_id, **limits)
+    single = settings.microsoft_app_type == "SingleTenant"
+    directory = settings.microsoft_app_tenant_id or "" if single else _MULTI_TENANT
+    secret = password.get_secret_value() if password else ""
+    return lambda: ClientSecretCredential(
+        directory, app_id, secret, authority=cloud.login_url, **limits
+    )
 
 
 def speed_up_msrest() -> None:
@@ -68,13 +96,6 @@ def speed_up_msrest() -> None:
     """
     codes: Any = frozenset(ClientRetryPolicy.safe_codes)
     ClientRetryPolicy.safe_codes = codes
-
-
-def limit_token_requests() -> None:
-    """Set a timeout on MSAL's requests to the token issuer; botbuilder sets none."""
-    module: Any = microsoft_app_credentials
-    unlimited = module.ConfidentialClientApplication
-    module.ConfidentialClientApplication = partial(unlimited, timeout=_TOKEN_REQUEST_SECONDS)
 
 
 def _check_settings(settings: Settings) -> None:
@@ -133,8 +154,7 @@ _REFUSALS_BY_CODE: dict[str, tuple[str, str]] = {
         "Create the app registration's enterprise application in MICROSOFT_APP_TENANT_ID.",
     ),
 }
-_NETWORK_ERRORS = frozenset({"ConnectionError", "Timeout", "TimeoutError"})
-_MANAGED_IDENTITY_ERRORS = frozenset({"ManagedIdentityError", "KeyError"})
+_NETWORK_ERRORS = (ServiceRequestError, ServiceResponseError, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +174,9 @@ def token_refusal_of(error: Exception) -> TokenRefusal:
     if code and code[1] in _REFUSALS_BY_CODE:
         why, cure = _REFUSALS_BY_CODE[code[1]]
         return TokenRefusal(f"Microsoft gives no token: {why}.", cure)
-    kinds = {each.__name__ for each in type(error).__mro__}
-    if kinds & _NETWORK_ERRORS:
+    if isinstance(error, _NETWORK_ERRORS):
         return TokenRefusal("Microsoft's login cannot be reached.", "Check the network.")
-    if kinds & _MANAGED_IDENTITY_ERRORS:
+    if isinstance(error, CredentialUnavailableError):
         return TokenRefusal(
             "This machine's managed identity gives no token.",
             "Assign the identity whose client id is MICROSOFT_APP_ID to this machine, or set "

@@ -22,6 +22,7 @@ from bot.platforms.teams.client.errors import (
     Gone,
     NoToken,
     NotPermitted,
+    NotReached,
     RateLimited,
 )
 from bot.platforms.teams.messages.streams import Streams, stream_id_of
@@ -123,7 +124,7 @@ def _read_ids(text: str | None) -> tuple[str, ...]:
     return tuple(json.loads(text)) if text else ()
 
 
-_NOTHING_DONE = (RateLimited, DeliveryRefused, NotPermitted, NoToken)
+_NOTHING_DONE = (RateLimited, DeliveryRefused, NotPermitted, NoToken, NotReached)
 
 
 class Replies:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from botframework.connector.aio.operations_async import ConversationsOperations
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -106,15 +105,14 @@ SCOPE_OF: dict[ConversationKind, str] = {
 """What Teams calls where the bot can be asked."""
 
 PERMISSION_OF: dict[str, str] = {
-    "create_conversation": "messageTeamMembers",  # what only an asker may read, to them alone
-    "get_conversation_member": "identity",  # whether somebody is a colleague
-    "get_conversation_paged_members": "identity",  # whether outsiders read along
-    "delete_activity": "",
-    "reply_to_activity": "",
-    "send_to_conversation": "",
-    "update_activity": "",
+    "open_chat": "messageTeamMembers",  # what only an asker may read, to them alone
+    "member": "identity",  # whether somebody is a colleague
+    "members": "identity",  # whether outsiders read along
+    "delete": "",
+    "send": "",
+    "update": "",
 }
-"""What is called of the connector, and the permission that tells people of it."""
+"""Functions that call the connector, and the permission that tells people of it."""
 
 READ_ALONG_IN: dict[str, ConversationKind] = {
     "ChannelMessage.Read.Group": "channel",
@@ -154,12 +152,16 @@ def commands_for(package: bytes, scope: str) -> list[dict[str, str]]:
 
 
 def called() -> Iterator[str]:
-    """Yield what the adapter calls of the connector, from its code."""
+    """Yield the names of the functions that make a request to the connector, from the code."""
     for file in ADAPTER.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "conversations":
-                assert hasattr(ConversationsOperations, node.attr)
-                yield node.attr
+            if isinstance(node, ast.AsyncFunctionDef) and _makes_request(node):
+                yield node.name
+
+
+def _makes_request(function: ast.AsyncFunctionDef) -> bool:
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(getattr(call.func, "id", "") == "ConnectorRequest" for call in calls)
 
 
 def folder_with(tmp_path: Path, **changed: object) -> Path:

@@ -1,13 +1,10 @@
-"""Test calls of the connector: errors, retries, rate limits, and threads."""
+"""Test calls of the connector: errors, retries, rate limits, and lost responses."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import sys
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -17,8 +14,14 @@ from hypothesis import strategies as st
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
-from bot.platforms.teams.client.connections import CONNECTIONS, DaemonThreadPool
-from bot.platforms.teams.client.errors import BotRemoved, RateLimited, StreamRefused, Unavailable
+from bot.platforms.teams.client import connector
+from bot.platforms.teams.client.errors import (
+    BotRemoved,
+    NotReached,
+    RateLimited,
+    StreamRefused,
+    Unavailable,
+)
 from bot.platforms.teams.client.rate_limits import (
     OVERALL_LIMITS,
     SEND_LIMITS,
@@ -28,12 +31,14 @@ from bot.platforms.teams.client.rate_limits import (
     Timing,
 )
 from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.payloads.activity import reference_to
 from bot.platforms.teams.rendering.answers import typing_activity
 from bot.store.database import Store
 from tests.fakes.desk import delivery
 from tests.fakes.teams.activities import CHANNEL, question
 from tests.fakes.teams.credentials import CountingCredentials
 from tests.fakes.teams.exchange import Fault
+from tests.fakes.teams.names import ALICE
 from tests.fakes.teams.server import FakeTeams
 
 
@@ -110,20 +115,12 @@ async def test_what_will_not_change_is_given_up(
     assert teams.calls == ["message"]
 
 
-async def test_a_connector_that_is_not_there_is_called_once(
-    teams: FakeTeams, channel: TeamsChannel, monkeypatch: pytest.MonkeyPatch
+async def test_a_connector_that_is_not_there_did_nothing(
+    teams: FakeTeams, channel: TeamsChannel, unused_tcp_port: int
 ) -> None:
-    """Msrest would try again by itself for five seconds."""
-    tried: list[object] = []
-
-    def refused(address: object, *_: object, **__: object) -> None:
-        tried.append(address)
-        raise ConnectionRefusedError
-
-    monkeypatch.setattr("urllib3.util.connection.create_connection", refused)
-    with pytest.raises(DeliveryFailed, match="cannot be reached"):
-        await channel.deliver(delivery(question(teams)))
-    assert len(tried) == 1
+    reply_to = question(teams).reply_to.replace(teams.url, f"http://127.0.0.1:{unused_tcp_port}")
+    with pytest.raises(NotReached, match="cannot be reached"):
+        await channel.client.send(reply_to, WORDS)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +168,7 @@ async def test_who_was_removed_is_told_from_what_is_wrong(
 WORDS = {"type": "message", "text": "x"}
 
 
-@pytest.mark.parametrize("status", [502, 504])
+@pytest.mark.parametrize("status", [502, 503, 504])
 async def test_an_edit_and_a_deletion_are_tried_again_for_twice_is_the_same_as_once(
     teams: FakeTeams, channel: TeamsChannel, waits: list[float], status: int
 ) -> None:
@@ -186,7 +183,7 @@ async def test_an_edit_and_a_deletion_are_tried_again_for_twice_is_the_same_as_o
     assert all(0.5 <= wait <= 0.625 for wait in waits)
 
 
-@pytest.mark.parametrize("status", [502, 504])
+@pytest.mark.parametrize("status", [0, 502, 503, 504])
 async def test_a_post_whose_outcome_is_unknown_is_left_to_the_inbox(
     teams: FakeTeams, channel: TeamsChannel, status: int
 ) -> None:
@@ -265,87 +262,153 @@ async def test_a_burst_in_one_conversation_stays_below_what_teams_takes(
     assert sum(waits) >= 4.0
 
 
-_HANGING = """
-import asyncio, sys, time
-from bot.platforms.teams.client.connections import DaemonThreadPool
+@pytest.fixture
+def near(settings: Settings, cloud: Cloud, teams: FakeTeams, waits: list[float]) -> TeamsChannel:
+    """Return a channel that knows its service before anything came from it."""
 
-async def main():
-    hanging = asyncio.get_running_loop().run_in_executor(DaemonThreadPool(1), time.sleep, 3600)
-    await asyncio.wait([hanging], timeout=0.1)
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
 
-asyncio.run(main())
-"""
-
-
-async def test_as_many_calls_as_allowed_run_side_by_side() -> None:
-    threads, together = DaemonThreadPool(4), threading.Barrier(4, timeout=10.0)
-    loop = asyncio.get_running_loop()
-    await asyncio.gather(*(loop.run_in_executor(threads, together.wait) for _ in range(8)))
+    known = settings.model_copy(update={"teams_service_url": f"{teams.url}/"})
+    return connect(known, cloud=cloud, credentials=CountingCredentials(), pause=pause)
 
 
-async def test_no_more_calls_run_than_are_allowed() -> None:
-    threads, loop = DaemonThreadPool(3), asyncio.get_running_loop()
-    names = [
-        await asyncio.gather(*(loop.run_in_executor(threads, _name) for _ in range(20)))
-        for _ in range(3)
-    ]
-    assert {name for each in names for name in each} <= {"teams-1", "teams-2", "teams-3"}
+async def calls_of(channel: TeamsChannel, teams: FakeTeams, call: str) -> object:
+    """Make the client's call of that name."""
+    client, there = channel.client, question(teams).reply_to
+    match call:
+        case "message":
+            return await client.send(there, WORDS)
+        case "update":
+            await client.update(there, "reply-1", WORDS)
+        case "delete":
+            await client.delete(there, "reply-1")
+        case "member":
+            return await client.member(there, "29:alice")
+        case "members":
+            return await client.members(there)
+        case _:
+            return await client.open_chat(ALICE, user_id="29:alice")
+    return None
 
 
-async def test_what_a_call_raises_is_raised_to_who_waits() -> None:
-    with pytest.raises(ZeroDivisionError):
-        await asyncio.get_running_loop().run_in_executor(DaemonThreadPool(1), lambda: 1 // 0)
+CALLS = ("message", "update", "delete", "member", "members", "create")
 
 
-async def test_a_call_that_nobody_waits_for_any_more_is_not_begun() -> None:
-    threads, may = DaemonThreadPool(1), threading.Event()
-    done: list[str] = []
-    loop = asyncio.get_running_loop()
-    first = loop.run_in_executor(threads, may.wait)
-    given_up = loop.run_in_executor(threads, done.append, "given up")
-    given_up.cancel()
-    # The loop tells the threads of it in its next turn.
-    await asyncio.sleep(0)
-    may.set()
-    await first
-    await loop.run_in_executor(threads, done.append, "waited for")
-    assert done == ["waited for"]
+@pytest.mark.mended(id="teams-3")
+@pytest.mark.parametrize("status", [0, 502, 503, 504])
+@pytest.mark.parametrize("call", CALLS)
+async def test_a_lost_response_repeats_only_what_is_idempotent(
+    teams: FakeTeams, near: TeamsChannel, call: str, status: int
+) -> None:
+    await near.client.send(question(teams).reply_to, WORDS)
+    teams.calls.clear()
+    teams.fail(Fault(status, after=call != "delete"), call=call)
+    if call == "message":
+        with pytest.raises(Unavailable):
+            await calls_of(near, teams, call)
+    else:
+        await calls_of(near, teams, call)
+    assert teams.calls == [call] * (1 if call == "message" else 2)
 
 
-async def test_threads_end_with_who_made_them() -> None:
-    threads = DaemonThreadPool(2)
-    loop = asyncio.get_running_loop()
-    begun = await loop.run_in_executor(threads, threading.current_thread)
-    del threads
-    gc.collect()
-    await asyncio.to_thread(begun.join, 60.0)
-    assert not begun.is_alive()
+@pytest.mark.parametrize("call", CALLS)
+async def test_every_call_waits_as_long_as_a_limit_asks(
+    teams: FakeTeams, near: TeamsChannel, waits: list[float], call: str
+) -> None:
+    await near.client.send(question(teams).reply_to, WORDS)
+    teams.fail(Fault(429, retry_after="2"), call=call)
+    await calls_of(near, teams, call)
+    assert waits == [pytest.approx(2.25, abs=0.25)]
 
 
-async def test_a_process_ends_though_a_call_hangs() -> None:
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", _HANGING)
-    async with asyncio.timeout(60.0):
-        assert await process.wait() == 0
+@pytest.mark.parametrize("call", CALLS)
+async def test_a_call_that_hangs_ends_at_its_timeout(
+    teams: FakeTeams, near: TeamsChannel, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    await near.client.send(question(teams).reply_to, WORDS)
+    monkeypatch.setattr(connector, "TIMEOUT_SECONDS", 0.2)
+    teams.fail(Fault(200, seconds=600.0), call=call)
+    with pytest.raises(DeliveryFailed, match="in time"):
+        await calls_of(near, teams, call)
 
 
-async def test_a_connector_that_hangs_leaves_the_loops_own_threads_alone(
+async def test_a_slow_roster_is_read_to_its_end_page_by_page(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
-    """Msrest calls in the loop's own, in which names are looked up and work is begun."""
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
-    teams.fail(*[Fault(200, seconds=600.0)] * CONNECTIONS, call="typing")
+    teams.page_size = 1
+    teams.fail(*[Fault(200, seconds=0.1)] * 2, call="members")
+    there, page = question(teams).reply_to, ""
+    names: list[object] = []
+    while not names or page:
+        found = await channel.client.members(there, page)
+        names += [each["name"] for each in found.members]
+        page = found.next_page
+    assert names == ["Alice", "Bob", "Anna Lopez", "Carol"]
+
+
+async def test_calls_that_hang_start_no_threads_and_hold_up_no_other(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
     there = question(teams, private=True).reply_to
+    before = threading.active_count()
+    teams.fail(*[Fault(200, seconds=600.0)] * 5, call="typing")
     sends = [asyncio.create_task(channel.client.send(there, typing_activity())) for _ in range(5)]
     while teams.calls.count("typing") < len(sends):  # noqa: ASYNC110 - they get there soon
         await asyncio.sleep(0.01)
-    assert await asyncio.to_thread(_name)
+    assert await channel.client.send(question(teams).reply_to, WORDS)
+    assert threading.active_count() == before
     for send in sends:
         send.cancel()
     await asyncio.gather(*sends, return_exceptions=True)
 
 
-def _name() -> str:
-    return threading.current_thread().name
+async def test_calls_share_a_connection_until_it_is_closed(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    teams.keeps_connections = True
+    for _ in range(3):
+        await channel.client.send(question(teams).reply_to, WORDS)
+    assert len(teams.peers) == 1
+    await channel.client.close()
+    await channel.client.send(question(teams).reply_to, WORDS)
+    assert len(teams.peers) == 2
+    await channel.client.close()
+
+
+async def test_an_id_is_escaped_in_the_address(teams: FakeTeams, channel: TeamsChannel) -> None:
+    there = reference_to(question(teams).reply_to, f"{CHANNEL};messageid=1/2")
+    await channel.client.send(there, WORDS)
+    assert teams.sent[0].conversation == f"{CHANNEL};messageid=1/2"
+
+
+async def test_the_token_does_not_follow_a_redirect(
+    teams: FakeTeams, channel: TeamsChannel
+) -> None:
+    teams.fail(Fault(302))
+    with pytest.raises(DeliveryFailed, match="302"):
+        await channel.client.send(question(teams).reply_to, WORDS)
+
+
+async def test_a_refused_token_is_replaced_before_the_next_call(
+    teams: FakeTeams, channel: TeamsChannel, credentials: CountingCredentials
+) -> None:
+    there = question(teams).reply_to
+    teams.fail(None, Fault(401))
+    await channel.client.send(there, WORDS)
+    with pytest.raises(DeliveryFailed, match="401"):
+        await channel.client.send(there, WORDS)
+    await channel.client.send(there, WORDS)
+    assert credentials.fetched == 2
+    assert teams.sent[-1].authorization == "Bearer token-2"
+
+
+async def test_many_calls_at_once_fetch_one_token(
+    teams: FakeTeams, channel: TeamsChannel, credentials: CountingCredentials
+) -> None:
+    there = question(teams).reply_to
+    await asyncio.gather(*(channel.client.send(there, WORDS) for _ in range(5)))
+    assert credentials.fetched == 1
 
 
 class SteppingClock:

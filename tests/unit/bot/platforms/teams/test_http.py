@@ -19,8 +19,8 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams import mount
 from bot.platforms.teams.channel import connect
-from bot.platforms.teams.client.api import parsed_reference
 from bot.platforms.teams.client.registration import Cloud
+from bot.platforms.teams.payloads.activity import conversation_in
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.teams.activities import (
@@ -257,7 +257,7 @@ async def test_a_field_of_an_odd_shape_refuses_no_question(
     asked = in_person(teams, "vpn?") | {name: UNREAD[name]}
     assert (await send_signed(client, teams, asked)).status == 200
     assert inbox.only.text == "vpn?"
-    assert parsed_reference(inbox.only.reply_to).conversation.id == CHAT
+    assert conversation_in(inbox.only.reply_to) == CHAT
 
 
 async def test_a_valid_token_from_another_channel_than_its_key_is_for_is_refused(

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from botbuilder.schema import Activity
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +18,6 @@ from bot.domain.interactions import Clarification, Outcome, Reply, Response
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.settings_loading import load_settings
 from bot.platforms.teams.channel import connect
-from bot.platforms.teams.client.registration import send_all_fields
 from bot.platforms.teams.rendering.answers import answer_activities, buttons_of
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity, sensitivity_of
 from bot.platforms.teams.rendering.text import ACTIVITY_BUDGET, CONTENT_BUDGET, size
@@ -316,18 +314,6 @@ def test_a_table_with_too_large_a_row_is_a_list() -> None:
     assert parts[0]["text"].startswith("_(1 of")
     assert "a \u00b7 b:" in parts[0]["text"]
     assert sum(part["text"].count("x ") for part in parts) >= 8_990
-
-
-def test_fields_of_entities_and_cards_survive_botbuilder() -> None:
-    """Botbuilder drops every field of an entity but its type."""
-    send_all_fields()
-    page = replace(VPN, labels=("secret",), space="IT", updated_at=NOW)
-    parts = (paragraph("Restart", (1,)), PRICES, Code("x"))
-    answer = replace(ANSWER, parts=parts, sources=(page,))
-    words, *others = shown(answer, sensitivity_of(("secret=Confidential",)))
-    assert card(words)["body"]
-    for activity in (words, *others):
-        assert Activity().deserialize(dict(activity)).serialize() == activity
 
 
 _SHORT = (

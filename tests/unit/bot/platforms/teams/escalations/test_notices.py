@@ -169,7 +169,7 @@ async def test_a_question_that_does_not_say_where_to_answer_is_refused(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     asked = replace(question(teams), reply_to="")
-    with pytest.raises(DeliveryRefused, match="no conversation"):
+    with pytest.raises(DeliveryRefused, match="where to answer"):
         await channel.tell(asked, notice_of(asked))
 
 

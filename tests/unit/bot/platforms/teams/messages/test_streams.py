@@ -259,13 +259,23 @@ async def test_an_end_that_got_through_unseen_is_not_shown_twice(
 ) -> None:
     channel, message = restart(), asked(teams)
     opened = await streamed(channel, message)
-    teams.fail(LOST)
+    teams.fail(Fault(500, after=True))
     sent = with_placeholder(opened, delivery(message))
     with pytest.raises(DeliveryFailed):
         await channel.deliver(sent)
     ref = await (restart() if elsewhere else channel).deliver(sent)
     assert [each.id for each in teams.messages] == [ref.id] == [stream_id_of(opened)]
     assert not teams.edits
+
+
+async def test_a_lost_end_of_a_stream_is_ended_again_at_once(
+    teams: FakeTeams, restart: Restart
+) -> None:
+    channel, message = restart(), asked(teams)
+    opened = await streamed(channel, message)
+    teams.fail(LOST)
+    ref = await channel.deliver(with_placeholder(opened, delivery(message)))
+    assert [each.id for each in teams.messages] == [ref.id] == [stream_id_of(opened)]
 
 
 async def test_further_parts_follow_the_end_of_a_stream(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import pytest
 
 from bot.domain import health
@@ -16,52 +14,10 @@ from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.health_checks import admins_part
 from tests.fakes.teams.activities import question
-from tests.fakes.teams.credentials import CountingCredentials, Signer
+from tests.fakes.teams.credentials import CountingCredentials
 from tests.fakes.teams.exchange import Fault
 from tests.fakes.teams.names import APP_ID, ELSEWHERE, GUESTS, PEOPLE
 from tests.fakes.teams.server import FakeTeams
-
-
-class RefusedCredentials(CountingCredentials):
-    """A secret that Entra does not know."""
-
-    async def create_credentials(
-        self,
-        app_id: str,
-        oauth_scope: str,
-        login_endpoint: str,
-        validate_authority: bool,  # noqa: FBT001  # botbuilder's signature
-    ) -> NoReturn:
-        raise PermissionError("AADSTS7000215: Invalid client secret provided.")
-
-
-class ExpiringCredentials(CountingCredentials):
-    """A secret that runs out."""
-
-    expired = False
-
-    async def create_credentials(
-        self,
-        app_id: str,
-        oauth_scope: str,
-        login_endpoint: str,
-        validate_authority: bool,  # noqa: FBT001  # botbuilder's signature
-    ) -> Signer:
-        return ExpiringSigner(self)
-
-
-class ExpiringSigner(Signer):
-    """Gets a token while the secret is valid."""
-
-    def __init__(self, issuer: ExpiringCredentials) -> None:
-        super().__init__(issuer)
-        self._secret = issuer
-
-    def get_access_token(self, force_refresh: bool = False) -> str:  # noqa: FBT001, FBT002
-        if self._secret.expired:
-            raise PermissionError("AADSTS7000222: The provided client secret keys are expired.")
-        return super().get_access_token(force_refresh)
-
 
 ADMIN = "aaaaaaaa-2222-3333-4444-555555555555"
 
@@ -166,23 +122,24 @@ async def test_how_it_stands_tells_of_keys_that_cannot_be_fetched_until_they_can
 async def test_how_it_stands_tells_of_a_token_that_is_refused_until_it_is_not(
     teams: FakeTeams, settings: Settings, cloud: Cloud
 ) -> None:
-    expiring = ExpiringCredentials()
+    expiring = CountingCredentials(seconds=0)
     channel = connect(settings, cloud=cloud, credentials=expiring)
     await channel.check()
-    expiring.expired = True
+    expiring.refusal = "AADSTS7000222: The provided client secret keys are expired."
     with pytest.raises(DeliveryFailed):
         await channel.client.send(question(teams).reply_to, {"type": "message", "text": "x"})
     part = channel.part()
     assert (part.state, "MICROSOFT_APP_PASSWORD" in part.cure) == ("failed", True)
     assert "AADSTS" not in part.line()
-    expiring.expired = False
+    expiring.refusal = ""
     await channel.check()
 
     assert channel.part().state == "ready"
 
 
 async def test_a_refused_secret_is_told_without_it(settings: Settings, cloud: Cloud) -> None:
-    part = await connect(settings, cloud=cloud, credentials=RefusedCredentials()).check()
+    refusing = CountingCredentials(refusal="AADSTS7000215: Invalid client secret provided.")
+    part = await connect(settings, cloud=cloud, credentials=refusing).check()
 
     assert part.state == "failed"
     assert "MICROSOFT_APP_PASSWORD" in part.detail

@@ -188,7 +188,7 @@ async def test_while_teams_does_not_tell_nobody_is_introduced_and_it_is_asked_ag
     teams: FakeTeams, channel: TeamsChannel, alice: Visitor, inbox: KeepingInbox, call: str
 ) -> None:
     message = await asked(alice, inbox, HELP)
-    teams.fail(Fault(502), call=call)
+    teams.fail(Fault(500), call=call)
     with pytest.raises(DeliveryFailed):
         await channel.introduce(message)
 
