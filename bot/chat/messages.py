@@ -242,6 +242,15 @@ def practice_notice(message: Message) -> Delivery:
     return Delivery(f"{message.interaction_id}:practice", message.interaction_id, message, notice)
 
 
+STOPPED = "Stopped. Nothing will be posted for your question."
+
+
+def stop_notice(message: Message) -> Delivery:
+    """Return what confirms to an asker that their question was stopped."""
+    notice = refused_outcome(message, Refusal(STOPPED, "stopped", ephemeral=True))
+    return Delivery(f"{message.interaction_id}:stopped", message.interaction_id, message, notice)
+
+
 async def should_take(policy: ListeningPolicy, received: ReceivedMessage) -> bool:
     """Return whether to accept a message under the channel's policy.
 

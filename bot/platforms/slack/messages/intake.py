@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -27,6 +27,7 @@ from bot.chat.messages import (
     is_told_of_practice,
     practice_notice,
     should_take,
+    stop_notice,
 )
 from bot.domain.errors import DeliveryFailed, InteractionUnknown
 from bot.domain.interactions import Delivery, Interaction
@@ -295,13 +296,19 @@ _MOST_IN_THREAD = 20
 class StopEvents:
     """Handles agent_session_stopped. Implements `Listener`.
 
-    The question is withdrawn as if its asker had deleted it: nothing is posted, and the record
-    keeps that it was cancelled, but not its text.
+    The question is withdrawn as if its asker had deleted it: the record keeps that it was
+    cancelled, but not its text. Its asker alone is told so; a crash in between loses that line.
     """
 
-    def __init__(self, context: ChatContext, sessions: AgentSessions) -> None:
+    def __init__(
+        self,
+        context: ChatContext,
+        sessions: AgentSessions,
+        tell: Callable[[Delivery], Awaitable[object]],
+    ) -> None:
         self._context = context
         self._sessions = sessions
+        self._tell = tell
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("agent_session_stopped")(self._stopped)
@@ -314,13 +321,13 @@ class StopEvents:
         thread = Thread("slack", self._context.tenant, channel, thread_ts)
         self._sessions.stopped(thread)
         async with asyncio.timeout(ACCEPT_SECONDS):
-            for each in reversed(
-                await self._context.interactions.in_thread(thread, _MOST_IN_THREAD)
-            ):
-                if each.message.author.id == user and _is_open(each):
-                    with suppress(InteractionUnknown):
-                        await self._context.inbox.cancel(each.id)
-                    return
+            recent = await self._context.interactions.in_thread(thread, _MOST_IN_THREAD)
+            own = (each for each in reversed(recent) if each.message.author.id == user)
+            stopped = next(filter(_is_open, own), None)
+            if stopped is not None:
+                with suppress(InteractionUnknown, DeliveryFailed):
+                    await self._context.inbox.cancel(stopped.id)
+                    await self._tell(stop_notice(stopped.message))
 
 
 def _is_open(interaction: Interaction) -> bool:

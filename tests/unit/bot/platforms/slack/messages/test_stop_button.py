@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bot.chat.messages import STOPPED
 from bot.domain.interactions import Outcome, PostedRef, Reply
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.store.database import Store
 from tests.fakes.desk import TRACE, KeepingInbox
 from tests.fakes.http_server import wait_until
+from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.names import ALICE, BOB, DIRECT
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor
@@ -51,11 +53,32 @@ async def test_the_newest_unanswered_question_of_that_person_is_withdrawn(
     assert ann.answers[-1].status == 200
 
 
+async def test_who_pressed_stop_alone_sees_that_it_stopped(
+    ann: Visitor, slack: FakeSlack, asked: list[InteractionId]
+) -> None:
+    await ann.stop(DIRECT, ROOT)
+
+    (shown,) = slack.whispered(ALICE)
+    assert (shown.thread_ts, shown.payload["text"]) == (ROOT, STOPPED)
+    assert not slack.answers(DIRECT)
+
+
+async def test_a_refused_confirmation_leaves_the_question_stopped(
+    ann: Visitor, inbox: KeepingInbox, slack: FakeSlack, asked: list[InteractionId]
+) -> None:
+    slack.fail("chat.postEphemeral", *[Fault(error="user_not_in_channel")] * 3)
+
+    await ann.stop(DIRECT, ROOT)
+
+    assert inbox.cancelled == [asked[1]]
+    assert ann.answers[-1].status == 200
+
+
 async def test_there_may_be_nothing_to_stop(
     ann: Visitor, inbox: KeepingInbox, slack: FakeSlack
 ) -> None:
     await ann.stop(DIRECT, ROOT)
 
-    assert inbox.cancelled == []
+    assert inbox.cancelled == [] == slack.whispered(ALICE)
     assert ann.answers[-1].status == 200
     await wait_until(lambda: slack.sessions[(DIRECT, ROOT)] == "active")
