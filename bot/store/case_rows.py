@@ -6,7 +6,20 @@ import json
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import Insert, Row, Select, Update, func, insert, or_, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Insert,
+    Row,
+    Select,
+    Update,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.orm import InstrumentedAttribute
 
 from bot.domain.cases import (
     ActDetail,
@@ -18,6 +31,7 @@ from bot.domain.cases import (
 )
 from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId, Outsider, Thread
+from bot.domain.personal_data import PSEUDONYM
 from bot.escalations import lifecycle
 from bot.store import queries
 from bot.store.learning_tables import WebhookEventRow
@@ -65,14 +79,25 @@ def select_open_in(thread: Thread) -> Select[EscalationRow, str, str]:
 
 
 def select_experts(tenant: str) -> tuple[Select[str, str], Select[str, str]]:
-    """Return the queries for the ids and names of those who acted on cases, or were given one."""
+    """Return the queries for the ids and names of those who acted on cases, or were given one.
+
+    Who was forgotten can get no case.
+    """
     row = EscalationStepRow
     acted = select(row.actor, func.max(row.actor_name)).where(row.actor_role == "expert")
-    given = select(row.assignee, func.max(row.assignee_name)).where(row.assignee != "")
+    given = select(row.assignee, func.max(row.assignee_name))
     return (
-        acted.where(row.tenant == tenant, row.actor != "").group_by(row.actor).limit(MOST_EXPERTS),
-        given.where(row.tenant == tenant).group_by(row.assignee).limit(MOST_EXPERTS),
+        acted.where(row.tenant == tenant, *_is_somebody(row.actor))
+        .group_by(row.actor)
+        .limit(MOST_EXPERTS),
+        given.where(row.tenant == tenant, *_is_somebody(row.assignee))
+        .group_by(row.assignee)
+        .limit(MOST_EXPERTS),
     )
+
+
+def _is_somebody(person: InstrumentedAttribute[str]) -> tuple[ColumnElement[bool], ...]:
+    return person != "", ~person.startswith(PSEUDONYM, autoescape=True)
 
 
 def select_steps(tenant: str, case_id: str) -> Select[EscalationStepRow]:

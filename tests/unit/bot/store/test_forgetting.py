@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.domain.cases import CaseQuery
+from bot.domain.cases import ActDetail, Actor, CaseQuery
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Escalation
 from bot.domain.personal_data import FORGOTTEN_QUESTION, PSEUDONYM, ForgetProgress, ForgetRequest
@@ -227,6 +227,22 @@ async def test_a_forgotten_experts_open_case_is_free_again(store: Store) -> None
     acts = [(each.step, each.text) for each in steps if each.actor and each.actor.role == "expert"]
     assert acts == [("claim", ""), ("reply", "The company pays."), ("release", "")]
     assert all(each.actor.id.startswith(PSEUDONYM) for each in steps if each.actor and each.text)
+
+
+async def test_a_forgotten_expert_is_not_offered_for_a_case(store: Store) -> None:
+    await leave_traces(store, CANARY)
+    case = (await store.escalations.find("default", CaseQuery(words="parking"), limit=9))[0]
+    owner = Actor(case.status.owner_id, case.status.owner_name, "expert")
+    await store.escalations.act("default", case.interaction_id, "release", owner)
+    given = ActDetail(to=owner)
+    await store.escalations.act("default", case.interaction_id, "assign", EXPERT, "Yours.", given)
+    offered = {each.id for each in await store.escalations.experts("default")}
+
+    await forget(store, CANARY.web)
+
+    left = {each.id for each in await store.escalations.experts("default")}
+    assert offered - left == {owner.id}
+    assert not any(each.startswith(PSEUDONYM) for each in left)
 
 
 async def test_a_live_answer_stays_in_its_experts_words_alone(store: Store) -> None:
