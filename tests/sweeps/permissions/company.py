@@ -291,17 +291,20 @@ class Company:
 
     # What is asked
 
-    def questions(self, persons: Collection[str]) -> Iterator[tuple[str, MarkedPage, str]]:
+    def questions(
+        self, persons: Collection[str], *, again: bool = False
+    ) -> Iterator[tuple[str, MarkedPage, str]]:
         """Yield for ever who asks, about which page, and in which words.
 
-        Half of the questions were asked just before, by the same person or any: they may be
-        answered by what is saved.
+        With ``again`` half of the questions were asked just before, by the same person or any: they
+        may be answered by what is saved.
         """
         asked: list[tuple[str, MarkedPage, str]] = []
         while True:
-            page, person = self.draw.choice(self.pages), self.draw.choice(sorted(persons))
+            page = self.draw.choice(self.pages)
             text = self.draw.choice(FORMS).format(topic=page.topic, bait=page.bait)
-            if asked and self.draw.random() < _ASKED_AGAIN:
+            person = self.draw.choice(sorted(persons))
+            if again and asked and self.draw.random() < _ASKED_AGAIN:
                 before, page, text = self.draw.choice(asked[-_REMEMBERED:])
                 person = self.draw.choice((before, person))
             asked.append((person, page, text))

@@ -72,7 +72,7 @@ def digests_now() -> dict[str, object]:
 async def live(served: Served, place: Workplace, findings: Findings, plan: Plan) -> None:
     """Have people ask, work on cases, get digests, and the company change."""
     company = served.company
-    questions = company.questions(place.people)
+    questions = company.questions(place.people, again=plan.saves_answers)
     await place.subscribe()
     for number in range(plan.rounds):
         if number:

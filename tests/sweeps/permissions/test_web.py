@@ -70,14 +70,14 @@ class Life:
     """What happens in a company: people ask, look around, and the company changes."""
 
     def __init__(
-        self, served: Served, people: Mapping[str, Colleague], findings: Findings, views: int
+        self, served: Served, people: Mapping[str, Colleague], findings: Findings, plan: Plan
     ) -> None:
         self._served = served
         self._people = people
         self._findings = findings
-        self._views = views
+        self._views = plan.views
         self._draw = served.company.draw
-        self._questions = served.company.questions(COLLEAGUES)
+        self._questions = served.company.questions(COLLEAGUES, again=plan.saves_answers)
         self._talks = {name: [str(uuid.uuid4()) for _ in range(3)] for name in COLLEAGUES}
         self.about: set[tuple[str, int]] = set()
 
@@ -194,7 +194,7 @@ async def test_no_view_shows_what_its_reader_may_not_read(
         signed_in(served) as people,
     ):
         findings = Findings(served, spans)
-        life = Life(served, people, findings, plan.views)
+        life = Life(served, people, findings, plan)
         for number in range(plan.rounds):
             if number:
                 await life.change()
