@@ -214,7 +214,7 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Playgrou
     said, card = await handed_over(there)
     megan = there.alex.another(MEGAN)
     assert "Who approves travel?" in words_on(card.cards[0])
-    assert titles_of(card) == ["Claim", "Reply", "Resolve", "Not for us"]
+    assert titles_of(card) == ["Claim", "Reply", "Resolve", "Not for us", "Give to…", "Note"]
 
     claimed = await megan.presses(card, "Claim")
     assert "Claimed by Megan Bowen" in words_on(claimed["value"])
