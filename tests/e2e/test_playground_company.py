@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_guide_leads_to_the_playground_that_is_tried() -> None:
     shipped = ROOT / "infra" / "teams" / "playground.yml"
-    guide = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "teams-playground.md").read_text(encoding="utf-8")
     assert yaml.safe_load(shipped.read_text(encoding="utf-8")) == CONFIG
     assert f"TEAMS_ESCALATION_CHANNEL={PEOPLE} " in guide
     assert f"choose **{BOT_NAME}**" in guide
