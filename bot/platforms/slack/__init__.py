@@ -112,7 +112,7 @@ def listeners(
     return (
         InstallationEvents(context, identity=identity, client=client, background=background),
         EditListener(identity, context, messages),
-        StopEvents(context, channel.sessions, channel.private_replies.deliver),
+        StopEvents(context, channel.sessions, channel.tell_alone),
         replies,
         *case_listeners(channel, context),
         *answer_listeners(channel, context),

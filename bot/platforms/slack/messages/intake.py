@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -304,11 +304,11 @@ class StopEvents:
         self,
         context: ChatContext,
         sessions: AgentSessions,
-        tell: Callable[[Delivery], Awaitable[object]],
+        tell_alone: Callable[[Delivery], None],
     ) -> None:
         self._context = context
         self._sessions = sessions
-        self._tell = tell
+        self._tell_alone = tell_alone
 
     def register(self, bolt: AsyncApp) -> None:
         bolt.event("agent_session_stopped")(self._stopped)
@@ -325,9 +325,10 @@ class StopEvents:
             own = (each for each in reversed(recent) if each.message.author.id == user)
             stopped = next(filter(_is_open, own), None)
             if stopped is not None:
-                with suppress(InteractionUnknown, DeliveryFailed):
+                with suppress(InteractionUnknown):
                     await self._context.inbox.cancel(stopped.id)
-                    await self._tell(stop_notice(stopped.message))
+                    # Not awaited: a repeated event would stop an earlier question, too.
+                    self._tell_alone(stop_notice(stopped.message))
 
 
 def _is_open(interaction: Interaction) -> bool:
