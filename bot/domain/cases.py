@@ -36,23 +36,9 @@ Act = Literal[
 ActorRole = Literal["asker", "expert"]
 """A person's role in one escalation: its asker, or an expert who may answer it."""
 
-Step = Literal[
-    "open",
-    "claim",
-    "release",
-    "assign",
-    "note",
-    "reply",
-    "amend",
-    "retract",
-    "resolve",
-    "decline",
-    "reopen",
-    "ping",
-    "second_level",
-]
-"""A kind of history entry; ``ping`` is a reminder to people, ``second_level`` the question to those
-who are asked after a time."""
+Step = Literal["open", Act, "ping", "second_level"]
+"""A kind of history entry: an act, or what nobody did. ``ping`` is a reminder to people,
+``second_level`` the question to those who are asked after a time."""
 
 
 SECOND_LEVEL = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -151,11 +152,11 @@ class PeopleChannel:
             return None
         return await self.updates.place_of(message.thread.tenant, message.interaction_id)
 
-    def card_for_presser(
-        self, message: Message, view: CaseView, note: PresserNote | None = None
+    async def card_for_presser(
+        self, message: Message, view: CaseView, channel: str, note: PresserNote | None = None
     ) -> Json:
-        """Return the card for the person who just pressed a button on it."""
-        now, read = datetime.now(UTC), bool(self._read)
+        """Return the card for the person who just pressed a button on it, in a channel."""
+        now, read = datetime.now(UTC), await self._is_read(message.thread.tenant, channel)
         return case_card(message, view, self._links(message), now=now, note=note, read=read)
 
     async def note_read(self, tenant: str, channel: str) -> None:
@@ -165,9 +166,13 @@ class PeopleChannel:
             self._read.add(channel)
 
     async def _is_read(self, tenant: str, channel: str) -> bool:
-        """Return whether messages of a channel are known to reach the bot without a mention."""
-        if channel not in self._read and await self._notes.get(tenant, _read_key(channel)):
-            self._read.add(channel)
+        """Return whether messages of a channel are known to reach the bot without a mention.
+
+        While the record can't be asked, what this process has seen counts.
+        """
+        with suppress(StoreUnavailable):
+            if channel not in self._read and await self._notes.get(tenant, _read_key(channel)):
+                self._read.add(channel)
         return channel in self._read
 
     async def remind(self, case: Case, notice: Notice) -> PostedRef | None:
@@ -269,11 +274,7 @@ class PeopleChannel:
         return True
 
     async def _card_message(self, message: Message, view: CaseView, channel: str) -> Json:
-        try:
-            read = await self._is_read(message.thread.tenant, channel)
-        except StoreUnavailable:
-            read = False
-        now = datetime.now(UTC)
+        now, read = datetime.now(UTC), await self._is_read(message.thread.tenant, channel)
         return card_message(message, view, self._links(message), now=now, read=read)
 
     def _links(self, message: Message) -> CaseLinks:
@@ -347,7 +348,7 @@ class CaseButtons:
             await self._people.updates.store_place(message, PostedRef(press.channel, press.on))
         if note is not None:
             self._cards.refresh(message)
-        return card_answer(self._people.card_for_presser(message, view, note))
+        return card_answer(await self._people.card_for_presser(message, view, press.channel, note))
 
     async def _apply(self, act: Act, press: Press, actor: Actor) -> PresserNote | None:
         """Apply an action; return a note for the presser if it was refused, else None."""

@@ -123,3 +123,10 @@ async def test_a_card_says_whether_its_thread_is_read(heard: CaseScenario) -> No
     await heard.act("claim")
     await heard.news()
     assert THREAD_IS_ASKED_ABOUT in heard.card.shown
+
+
+async def test_a_pressed_card_says_so_of_its_own_channel(scene: CaseScenario) -> None:
+    await scene.ask()
+    await scene.channel.people.note_read(scene.context.tenant, names.GENERAL)
+    await scene.visitor().press(scene.card, "Claim")
+    assert THREAD_NOT_READ in scene.seen_by(names.ANNA)
