@@ -34,7 +34,7 @@ THREAD_IS_ASKED_ABOUT = "What you write in this thread is sent only if you say s
 
 KEPT_HERE = "It stays here. Use Reply on the card, or write again, whenever you want to answer."
 _NOTHING_TO_SEND = "That message isn't here any more, so nothing was sent."
-_AUTHOR_ONLY = "Only who wrote it can send it."
+_AUTHOR_ONLY = "Only its author can send it."
 _NO_FILES = " Its files stay here."
 _NAME_LENGTH = 60
 
@@ -64,8 +64,8 @@ class _Written:
     """A message whose author was asked; ``step`` is the number of its reply, 0 while not sent.
 
     ``in_thread``: it was written where the question was asked, so the asker has read it.
-    ``reference`` is the platform's key of its author. ``at`` is the time of its last edit in
-    seconds, "" for none.
+    ``reference`` is the platform's key of its author. ``words`` is empty once its author declined.
+    ``at`` is the time of its last edit in seconds, "" for none.
     """
 
     case_id: str
@@ -134,7 +134,7 @@ class ThreadReplies:
         """Return whether a message was offered, sent or not."""
         return await self._written(thread, message_id) is not None
 
-    async def offered(self, offer: ThreadOffer, *, at: str = "") -> None:
+    async def offered(self, offer: ThreadOffer) -> None:
         """Note that an offer was made; a message is offered once."""
         written = _Written(
             offer.case_id,
@@ -142,7 +142,6 @@ class ThreadReplies:
             offer.words,
             offer.in_thread,
             offer.author.reference,
-            at=at,
         )
         await self._keep(offer.thread, offer.message_id, written)
 
@@ -155,6 +154,8 @@ class ThreadReplies:
             written = await self._own(thread, message_id, presser)
             actor = await self._targets.expert(presser)
             case_id = InteractionId(written.case_id)
+            if not written.words:
+                raise ActionRejected(_NOTHING_TO_SEND)
             if not written.step:
                 key = f"{self._key(thread, message_id)}:sent"
                 detail = ActDetail(in_thread=written.in_thread)
@@ -165,8 +166,14 @@ class ThreadReplies:
         return _done(view.case, in_thread=written.in_thread)
 
     async def decline(self, thread: Thread, message_id: str, presser: ActingUser) -> str:
-        """Leave an offered message where it is; return what the author reads."""
-        await self._own(thread, message_id, presser)
+        """Leave an offered message where it is; return what the author reads.
+
+        Its words are forgotten; that it was offered is not.
+        """
+        async with self.turn(thread, message_id):
+            written = await self._own(thread, message_id, presser)
+            if not written.step:
+                await self._keep(thread, message_id, replace(written, words=""))
         return KEPT_HERE
 
     async def edit(self, message: Message, author: ActingUser, at: str) -> bool:
@@ -178,7 +185,8 @@ class ThreadReplies:
             written = await self._written(message.thread, message.id)
             if written is None:
                 return False
-            if written.person_id == author.person.id and _is_newer(at, written.at):
+            own = written.person_id == author.person.id
+            if own and written.words and _is_newer(at, written.at):
                 await self._amend(written, author, message.text)
                 changed = replace(written, words=message.text, at=at)
                 await self._keep(message.thread, message.id, changed)

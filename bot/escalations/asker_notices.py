@@ -7,11 +7,11 @@ its buttons match the case's state, and the buttons of earlier notices are remov
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
-from bot.domain.cases import CaseStep, Notice, State, Step
+from bot.domain.cases import NO_DETAIL, CaseStep, Notice, State, Step
 from bot.domain.errors import BotError, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Platform
@@ -219,7 +219,10 @@ def _is_silent(act: CaseStep) -> bool:
 
 
 def notice_of(step: CaseStep) -> Notice:
-    """Return the notice by which the asker was told of a step."""
+    """Return the notice by which the asker was told of a step, as it stands now."""
+    if step.step == "reply" and not step.text:
+        # Taken back; what its author wrote in the asker's thread has no words to repeat, either.
+        step = replace(step, step="retract", detail=NO_DETAIL)
     return Notice(
         id=f"{step.interaction_id}:{step.number}:asker",
         interaction_id=step.interaction_id,

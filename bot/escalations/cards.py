@@ -7,7 +7,7 @@ refresh.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 from weakref import WeakValueDictionary
 
@@ -188,10 +188,13 @@ class CardActions:
             return False
         return (await self._casework.bare(self._tenant, case_id)).case.level == SECOND_LEVEL
 
-    async def card_of(self, case_id: InteractionId) -> PostedRef | None:
-        """Return where the card of a case is, None without one; raises as ``place``."""
+    async def channels_of(self, case_id: InteractionId) -> Sequence[str]:
+        """Return the channels where a case is asked; raises as ``place``."""
         asked = await self._interactions.get(case_id)
-        return await self._cards.card_of(asked.message) if asked else None
+        card = await self._cards.card_of(asked.message) if asked else None
+        second = self._second_channel
+        asks_second = second is not None and await self._is_asked(case_id, second)
+        return [*([card.channel] if card else []), *([second] if second and asks_second else [])]
 
     async def view(self, case_id: InteractionId) -> CaseView:
         """Return the current view of a case's card. Raises InteractionUnknown, StoreUnavailable.

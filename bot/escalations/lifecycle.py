@@ -34,6 +34,9 @@ ASKERS_ACTS: frozenset[Act] = frozenset({"resolve", "reopen"})
 REPEATABLE_ACTS: frozenset[Act] = frozenset({"reply", "note", "amend", "retract"})
 """Acts that may change something although the status stays."""
 
+AFTERTHOUGHTS: frozenset[Act] = REPEATABLE_ACTS - {"reply"}
+"""Acts that leave what people are still to be told as it is."""
+
 EXPERTS_ONLY: frozenset[Act] = frozenset({"release", "note"})
 """Acts of which the asker is not told."""
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from bot.domain.cases import NO_DETAIL, Case, Notice, Step
+from bot.domain.cases import Case, Notice, Step
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef
 from bot.domain.messages import Message, Platform
@@ -230,11 +230,9 @@ class NoticeDelivery:
         if at is None or not isinstance(channel, Revises):
             there = await channel.find_told(message, notice) if notice.attempts else None
             return there or await channel.tell(message, notice)
-        said = standing_reply(steps, about)
-        if said is None:
-            gone = replace(notice_of(reply), step="retract", text="", detail=NO_DETAIL)
-            return await channel.revise(message, gone, at, "")
-        return await channel.revise(message, notice_of(said), at, _CORRECTED)
+        said = standing_reply(steps, about) or replace(reply, text="")
+        remark = _CORRECTED if said.text else ""
+        return await channel.revise(message, notice_of(said), at, remark)
 
     async def _tell_people(self, notice: Notice, message: Message) -> PostedRef | None:
         """Remind experts of an unclaimed case, then update its cards."""
@@ -245,8 +243,11 @@ class NoticeDelivery:
         except InteractionUnknown:
             return None
         waits = view.case.status.state in WAITING
-        told = notice.step == "assign" or (waits and notice.step in _REMINDING_STEPS)
-        ref = await self._remind(notice, view.case) if told else None
+        is_due = waits and notice.step in _REMINDING_STEPS
+        if notice.step == "assign":
+            to = notice.detail.to
+            is_due = to is not None and to.has(view.case.status.owner_id)
+        ref = await self._remind(notice, view.case) if is_due else None
         await self._show(message, view)
         return ref
 

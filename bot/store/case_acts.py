@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.domain.cases import Act, ActDetail, Actor, Case, CaseStep
+from bot.domain.cases import Act, ActDetail, Actor, Case, CaseStatus, CaseStep
 from bot.domain.errors import ActRefused
 from bot.escalations import lifecycle
-from bot.escalations.history import assignee_of, own_reply, standing_reply
+from bot.escalations.history import own_reply, standing_replies, standing_reply
 from bot.store.case_rows import (
     insert_notice,
     insert_step,
@@ -58,23 +59,40 @@ async def refuse_unsent_words(connection: AsyncConnection, case: Case, taken: Ac
         )
 
 
-async def is_correction_new(connection: AsyncConnection, case: Case, taken: ActTaken) -> bool:
-    """Return whether an act is no correction of a reply, or one that changes the reply.
+async def status_after_correction(
+    connection: AsyncConnection, case: Case, taken: ActTaken, then: CaseStatus
+) -> CaseStatus | None:
+    """Return the status after an act that may correct a reply; None if it changes no reply.
 
-    Raises ActRefused if it is about no reply of the actor's, or one that was taken back.
+    ``then`` is the status by the act alone: a case stays answered while another reply of the actor
+    stands. Raises ActRefused if the act is about no reply of theirs, or one that was taken back.
     """
     if taken.act not in {"amend", "retract"}:
-        return True
+        return then
     rows = await connection.execute(select_steps(case.tenant, case.interaction_id))
     steps = [step_of(row) for row in rows.all()]
     if not own_reply(steps, taken.detail.about, taken.actor):
         raise ActRefused("That is no reply of yours.")
     said = standing_reply(steps, taken.detail.about)
     if taken.act == "retract":
-        return said is not None
+        return None if said is None else _after_retraction(case, taken, steps, then)
     if said is None:
         raise ActRefused("That reply was taken back. Write a new one.")
-    return said.text != taken.text
+    return then if said.text != taken.text else None
+
+
+def _after_retraction(
+    case: Case, taken: ActTaken, steps: Sequence[CaseStep], then: CaseStatus
+) -> CaseStatus:
+    left = (each for each in standing_replies(steps) if each.number != taken.detail.about)
+    answers = any(each.actor is not None and taken.actor.has(each.actor.id) for each in left)
+    return case.status if answers else then
+
+
+def refuse_asker(case: Case, to: Actor | None) -> None:
+    """Raise ActRefused if a case would be given to its asker."""
+    if to is not None and to.has(case.asker_id):
+        raise ActRefused("They asked it themselves. Choose somebody else.")
 
 
 async def record_act(
@@ -86,11 +104,13 @@ async def record_act(
     step = CaseStep(key, number, taken.act, taken.actor, taken.text, at, taken.detail)
     await connection.execute(insert_step(case.tenant, step))
     await connection.execute(insert_webhook_event(case, number, at))
-    await connection.execute(settle_notices_to_people(key))
+    if taken.act not in lifecycle.AFTERTHOUGHTS:
+        await connection.execute(settle_notices_to_people(key))
     for to in lifecycle.recipients_of(taken.act, is_asker=taken.is_asker):
         await connection.execute(insert_notice(case, number, to, at))
     if taken.actor.role == "expert":
-        audited = insert_audit(
-            case.tenant, taken.actor.id, taken.act, key, detail=assignee_of(taken.detail)
+        # An id, as the actor is: a name could not be found again to forget its person.
+        given = taken.detail.to.id if taken.detail.to else ""
+        await connection.execute(
+            insert_audit(case.tenant, taken.actor.id, taken.act, key, detail=given)
         )
-        await connection.execute(audited)

@@ -25,7 +25,13 @@ from bot.domain.messages import InteractionId, Thread
 from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
-from bot.store.case_acts import ActTaken, is_correction_new, record_act, refuse_unsent_words
+from bot.store.case_acts import (
+    ActTaken,
+    record_act,
+    refuse_asker,
+    refuse_unsent_words,
+    status_after_correction,
+)
 from bot.store.case_rows import (
     MOST_EXPERTS,
     case_of,
@@ -69,15 +75,17 @@ class StoredEscalations:
         async with self._transactions.writing() as connection:
             case = await _lock_case(connection, tenant, case_id)
             is_asker = who.has(case.asker_id)
+            refuse_asker(case, to)
             then = lifecycle.after(case.status, act, who, is_asker=is_asker, to=to)
             taken = ActTaken(act, who, storable(text), replace(detail, to=to), is_asker)
             if not lifecycle.is_change(act, case.status, then):
                 await refuse_unsent_words(connection, case, taken)
                 return case
-            if not await is_correction_new(connection, case, taken):
+            corrected = await status_after_correction(connection, case, taken, then)
+            if corrected is None:
                 return case
             now = utc_now()
-            case = self._changed(case, act, then, now)
+            case = self._changed(case, act, corrected, now)
             await connection.execute(update_case(case))
             await record_act(connection, case, taken, now)
             return case

@@ -284,6 +284,10 @@ def delete_texts(interaction_id: str, *, keep_acts: bool = False) -> tuple[Delet
         update(EscalationStepRow).where(steps).values(text=""),
         *(delete(table).where(table.interaction_id == interaction_id) for table in WITH_WORDS),
         delete(SavedAnswerRow).where(SavedAnswerRow.interaction_id == interaction_id),
+        # What experts wrote in the threads of its case.
+        delete(NoteRow).where(
+            NoteRow.interaction_id == interaction_id, NoteRow.key.contains(WRITTEN_NOTES)
+        ),
         # One that was given to others has words that an expert approved, and stays theirs.
         delete(ReviewedAnswerRow).where(
             ReviewedAnswerRow.case == interaction_id, ReviewedAnswerRow.live_at.is_(None)
@@ -291,13 +295,6 @@ def delete_texts(interaction_id: str, *, keep_acts: bool = False) -> tuple[Delet
         update(NoticeRow)
         .where(NoticeRow.interaction_id == interaction_id)
         .values(due_at=None, failure=""),
-    )
-
-
-def delete_written(interaction_id: str) -> Delete:
-    """Return the statement that deletes what experts wrote in the threads of a question's case."""
-    return delete(NoteRow).where(
-        NoteRow.interaction_id == interaction_id, NoteRow.key.contains(WRITTEN_NOTES)
     )
 
 

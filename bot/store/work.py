@@ -20,7 +20,6 @@ from bot.domain.interactions import (
     PostedRef,
     Unfinished,
 )
-from bot.domain.json_codec import storable
 from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
 from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
@@ -185,7 +184,6 @@ class StoredWork:
             blank = self._rows.message(replace(_without_words(interaction.message), reply_to=""))
             await connection.execute(work_queries.finish_withdrawal(interaction_id, blank))
             await connection.execute(queries.delete_case(interaction_id))
-            await connection.execute(queries.delete_written(interaction_id))
         await self._transactions.scrub()
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
@@ -252,10 +250,6 @@ class StoredWork:
         escalation = undelivered_row(given_up, self._reminders)
         if escalation is None:
             return
-        if given_up.message.private:
-            own = await self._own_words(connection, given_up)
-            named = str(escalation["question"]).replace(storable(given_up.message.text), own)
-            escalation = {**escalation, "question": named}
         await self._open_case(connection, escalation)
         await self._insert(connection, NoticeRow, opening_notice_row(escalation))
 

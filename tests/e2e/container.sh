@@ -21,7 +21,8 @@ export HOME=/tmp PYTHONDONTWRITEBYTECODE=1 FRONTDESK_DATA_DIR=/mnt HOST=127.0.0.
 export FRONTDESK_ADMIN_TOKEN=an-invented-token-of-thirty-two-characters
 as="setpriv --reuid 10001 --regid 10001 --clear-groups"
 $as "$python" -m ingestion folder "$root/infra/sample/it/accounts" --space IT
-$as "$python" -m bot serve >/mnt/said 2>&1 &
+: >/mnt/said
+$as "$python" -m bot serve >>/mnt/said 2>&1 &
 server=$!
 trap 'kill -KILL "$server" 2>/dev/null || true' EXIT
 for _ in $(seq 300); do

@@ -341,13 +341,14 @@ class CaseButtons:
         await self._idempotent.say(key, case_id, act, actor, words, detail)
 
     async def _assignee(self, case_id: InteractionId, view: dict[str, object]) -> ActDetail:
-        """Return the colleague chosen in a modal. Raises ActRefused for who can't see the card."""
+        """Return the colleague chosen in a modal. Raises ActRefused if they see no card."""
         user = id_at(submitted_field(view, ASSIGNEE_FIELD), "selected_user")
-        card = await self._cards.card_of(case_id)
+        channels = await self._cards.channels_of(case_id)
         try:
             to = await self._targets.expert(presser_in(user, ""))
         except ActionRejected:
             raise ActRefused(NO_COLLEAGUE) from None
-        if card is None or not await self._client.is_channel_member(card.channel, user):
-            raise ActRefused(NOT_A_MEMBER)
-        return ActDetail(to)
+        for channel in channels:
+            if await self._client.is_channel_member(channel, user):
+                return ActDetail(to)
+        raise ActRefused(NOT_A_MEMBER)

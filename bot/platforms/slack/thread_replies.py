@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+import structlog
 from slack_bolt.app.async_app import AsyncApp
 
 from bot.chat.actions import UNKNOWN, ActingUser, ActionRejected
 from bot.chat.thread_replies import ThreadOffer, ThreadReplies
+from bot.domain.errors import DeliveryRefused
 from bot.domain.messages import Message, Thread
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, presser_in
 from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.errors import NotPermitted
 from bot.platforms.slack.payloads.actions import THREAD_KEEP, THREAD_SEND
 from bot.platforms.slack.payloads.events import is_ts
 from bot.platforms.slack.payloads.markup import escaped
@@ -19,6 +22,8 @@ from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import MessageForm, MessageForms, actions, button, section
 
 _KEEP_LABEL = "No, it stays here"
+
+log = structlog.get_logger(__name__)
 
 
 def offer_message(offer: ThreadOffer) -> MessageForms:
@@ -55,21 +60,29 @@ class SlackThreadReplies:
     async def take(self, message: Message) -> bool:
         """Offer to send a message of a case's thread; False if it is to be handled as any other.
 
-        Raises StoreUnavailable, DeliveryFailed.
+        It is, too, where Slack permits no offer, such as without a scope. Raises StoreUnavailable,
+        DeliveryFailed.
         """
-        author = _author_of(message)
         async with self._replies.turn(message.thread, message.id):
             if await self._replies.knows(message.thread, message.id):
                 return True
-            offer = await self._replies.offer(message, author)
-            if offer is not None:
-                thread = message.thread
-                place = Place(thread.channel, thread.id, since=message.id)
-                await self._client.chat_post_ephemeral(
-                    place, author.person.id, offer_message(offer), kind="private reply"
-                )
-                await self._replies.offered(offer)
-        return offer is not None
+            try:
+                return await self._offered(message)
+            except (DeliveryRefused, NotPermitted) as error:
+                log.warning("slack.no_offer_permitted", why=str(error))
+                return False
+
+    async def _offered(self, message: Message) -> bool:
+        author, thread = _author_of(message), message.thread
+        offer = await self._replies.offer(message, author)
+        if offer is None:
+            return False
+        place = Place(thread.channel, thread.id, since=message.id)
+        await self._client.chat_post_ephemeral(
+            place, author.person.id, offer_message(offer), kind="private reply"
+        )
+        await self._replies.offered(offer)
+        return True
 
     async def edit(self, message: Message, at: str) -> bool:
         """Apply an edit to an offered message; False for any other."""

@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+import structlog
+
 from bot.chat.actions import ActingUser
 from bot.chat.thread_replies import ThreadOffer, ThreadReplies
 from bot.domain.cases import case_of_card_thread
@@ -20,6 +22,7 @@ from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Message, Thread
 from bot.domain.ports import Notes
 from bot.platforms.teams.client.api import TeamsClient
+from bot.platforms.teams.client.errors import NotPermitted
 from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.payloads.actions import (
     CHANNEL_KEY,
@@ -45,6 +48,8 @@ _KEEP_LABEL = "No, it stays there"
 _WORDS_LENGTH = 1_000
 _MOST_LINES = 10
 _NAME_LENGTH = 80
+
+log = structlog.get_logger(__name__)
 
 ThreadAct = Callable[[Thread, str, ActingUser], Awaitable[str]]
 
@@ -97,18 +102,26 @@ class TeamsThreadReplies:
     async def take(self, message: Message) -> bool:
         """Offer to send a message of a case's thread; False if it is to be handled as any other.
 
-        Raises StoreUnavailable, DeliveryFailed.
+        It is, too, where Teams permits no offer. Raises StoreUnavailable, DeliveryFailed.
         """
         if message.overheard and await case_of_card_thread(self._notes, message.thread):
             await self._people.note_read(self._tenant, message.thread.channel)
         async with self._replies.turn(message.thread, message.id):
             if await self._replies.knows(message.thread, message.id):
                 return True
-            offer = await self._replies.offer(message, _author_of(message))
-            if offer is not None:
-                await self._make(offer)
-                await self._replies.offered(offer)
-        return offer is not None
+            try:
+                return await self._offered(message)
+            except (DeliveryRefused, NotPermitted) as error:
+                log.warning("teams.no_offer_permitted", why=str(error))
+                return False
+
+    async def _offered(self, message: Message) -> bool:
+        offer = await self._replies.offer(message, _author_of(message))
+        if offer is None:
+            return False
+        await self._make(offer)
+        await self._replies.offered(offer)
+        return True
 
     async def edit(self, message: Message, at: str) -> bool:
         """Apply an edit to an offered message; False for any other."""

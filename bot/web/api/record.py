@@ -119,7 +119,7 @@ class RecordApi:
         if act in _NEED_TEXT and not sent.text:
             raise problem(422, f"{act!r} needs a text.", cure=_NEED_TEXT[act])
         try:
-            text, detail = checked(act, sent.text), await self._detail(act, sent)
+            text, detail = checked(act, sent.text), await self._detail(act, actor, sent)
             changed = await self.cases.act(
                 self.tenant, case.interaction_id, act, actor, text, detail
             )
@@ -127,9 +127,12 @@ class RecordApi:
             raise problem(409, str(error)) from error
         return json_reply(await self._history(request, changed))
 
-    async def _detail(self, act: Act, sent: admin_schemas.ActBody) -> ActDetail:
-        """Return what an act names besides its text. Raises ActRefused."""
-        if act == "assign":
+    async def _detail(self, act: Act, actor: Actor, sent: admin_schemas.ActBody) -> ActDetail:
+        """Return what an act names besides its text. Raises ActRefused.
+
+        An asker learns nothing of who is an expert; that they may not assign is said by the case.
+        """
+        if act == "assign" and actor.role == "expert":
             return ActDetail(await expert_named(self.cases, self.tenant, sent.to))
         return ActDetail(about=sent.about) if act in {"amend", "retract"} else NO_DETAIL
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from bot.domain.cases import Case, CaseStep, State
 from bot.domain.messages import InteractionId
 from bot.escalations.history import for_asker
-from bot.escalations.lifecycle import UNSETTLED, WAITING, display_name
+from bot.escalations.lifecycle import OWNED, UNSETTLED, WAITING, display_name
 from bot.web.pages.safe_html import plain_html
 
 _HEADLINES: Mapping[State, str] = {
@@ -78,7 +78,8 @@ def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
     state = case.status.state
     steps = for_asker(steps)
     last = _last_change(steps, state)
-    name = display_name(case.status.owner_name) if last is None else _name(last)
+    by = None if state in OWNED else last
+    name = display_name(case.status.owner_name) if by is None else _name(by)
     return CaseCard(
         id=case.interaction_id,
         version=case.version,
@@ -126,8 +127,6 @@ def _entry_of(step: CaseStep, *, note: str = "") -> CardEntry:
 
 
 def _name(step: CaseStep) -> str:
-    if step.detail.to is not None:
-        return display_name(step.detail.to.name)
     return "You" if _is_asker(step) else display_name(step.actor.name if step.actor else "")
 
 

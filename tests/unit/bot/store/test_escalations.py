@@ -470,7 +470,25 @@ async def test_a_case_is_given_to_a_colleague_with_the_reason(store: Store) -> N
     steps = await store.escalations.steps("default", ONE)
     assert (steps[-1].step, steps[-1].text, steps[-1].detail.to) == ("assign", "He knows it.", BEN)
     (audited, _) = await store.audits.newest("default", 2)
-    assert (audited.act, audited.detail) == ("assign", BEN.name)
+    assert (audited.act, audited.detail) == ("assign", BEN.id)
+
+
+async def test_nobody_is_given_a_case_that_they_asked(store: Store) -> None:
+    await add_case(store)
+
+    with pytest.raises(ActRefused):
+        await act(store, "assign", text="Yours.", detail=ActDetail(replace(ASKER, role="expert")))
+
+
+async def test_a_case_stays_answered_while_another_reply_stands(store: Store) -> None:
+    await add_case(store)
+    for words in ("The blue one.", "The red one."):
+        await act(store, "reply", text=words)
+
+    first = await act(store, "retract", detail=ActDetail(about=1))
+    second = await act(store, "retract", detail=ActDetail(about=2))
+
+    assert [each.status.state for each in (first, second)] == ["answered", "claimed"]
 
 
 async def test_a_note_changes_nothing_but_the_version(store: Store) -> None:

@@ -243,6 +243,8 @@ async def test_a_forgotten_expert_is_not_offered_for_a_case(store: Store) -> Non
     left = {each.id for each in await store.escalations.experts("default")}
     assert offered - left == {owner.id}
     assert not any(each.startswith(PSEUDONYM) for each in left)
+    audited = await store.audits.newest("default", 99)
+    assert {owner.id, owner.name}.isdisjoint(each.detail for each in audited)
 
 
 async def test_a_live_answer_stays_in_its_experts_words_alone(store: Store) -> None:

@@ -482,6 +482,16 @@ async def test_the_second_level_is_asked_once_about_what_nobody_has(store: Store
     assert (case.level, case.status.state) == (SECOND_LEVEL, "open")
 
 
+async def test_a_note_leaves_what_people_are_still_to_be_told(store: Store) -> None:
+    await add_case(store, opened_at=NOON, changed_at=NOON)
+    schedule = ReminderSchedule(timedelta(0), 0, timedelta(hours=2))
+    await StoredNotices(store.transactions, schedule).remind(NOON + timedelta(hours=3))
+
+    await act(store, "note", text="Seen it before.")
+
+    assert await told(store) == [("people", "second_level"), ("people", "note")]
+
+
 async def test_what_somebody_has_is_not_put_to_the_second_level(store: Store) -> None:
     await add_case(store, opened_at=NOON, changed_at=NOON)
     await act(store, "claim")

@@ -177,7 +177,6 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "contains": lambda _: queries.contains(TurnRow.text, "Übung"),
     "_update": lambda _: work_queries._update("i").values(message="{}"),  # noqa: SLF001
     "delete_case": lambda _: queries.delete_case("i"),
-    "delete_written": lambda _: queries.delete_written("i"),
     "select_notices_posted_to_asker": lambda _: queries.select_notices_posted_to_asker("i"),
 }
 LISTS = ("select_posted_at", "select_answered", "select_in_thread", "select_history")

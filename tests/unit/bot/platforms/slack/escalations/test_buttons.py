@@ -474,6 +474,16 @@ async def test_the_second_level_takes_what_it_was_asked_about(scene: CaseScenari
     assert "*Claimed by Bob" in scene.card.shown
 
 
+async def test_it_is_given_to_a_colleague_of_the_second_level(scene: CaseScenario) -> None:
+    asked = await second_level(scene)
+    scene.slack.rooms.made(PEOPLE).members.discard(names.BOB)
+    scene.slack.rooms.made(SECOND).members.add(names.BOB)
+    anna = scene.visitor()
+    await anna.click(asked, "case_assign")
+    assert await anna.submit(form(scene), {"colleague": names.BOB, "words": "Please."}) == {}
+    assert (await scene.case()).status.owner_id == "bob@acme.example"
+
+
 async def test_the_second_level_takes_nothing_that_it_was_not_asked_about(
     scene: CaseScenario,
 ) -> None:

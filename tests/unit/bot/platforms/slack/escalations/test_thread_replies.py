@@ -81,10 +81,11 @@ async def test_a_mention_below_a_card_is_offered_without_the_mention(scene: Case
 
 async def test_what_stays_below_a_card_is_not_sent(scene: CaseScenario) -> None:
     await scene.ask()
-    await below_card(scene)
+    ts = await below_card(scene)
     await press(scene, "No, it stays here")
     await scene.news()
     assert (await said(scene), scene.told) == ([], [])
+    assert ANSWER not in (await scene.store.notes.get("acme", f"slack:written:{PEOPLE}:{ts}") or "")
     await until(lambda: any("It stays here" in each for each in scene.whispered(ANNA)))
 
 
@@ -135,6 +136,28 @@ async def test_nobody_is_asked_about_the_case_of_another(scene: CaseScenario) ->
     assert not offers(scene)
 
 
+async def test_talk_in_the_askers_thread_after_an_answer_is_no_answer(
+    scene: CaseScenario,
+) -> None:
+    await scene.ask()
+    await scene.act("reply", text=ANSWER)
+    await in_thread(scene, "Glad that it works.")
+    assert not offers(scene)
+
+
+async def test_without_the_scope_for_it_a_message_is_taken_without_an_offer(
+    scene: CaseScenario,
+) -> None:
+    await scene.ask()
+    scene.slack.fail("conversations.members", Fault(error="missing_scope"))
+    anna = scene.visitor()
+    anna.held = []
+    await anna.say(HELP, ANSWER, thread=ROOT)
+    (sent,) = anna.held
+    assert (await anna.door.event(sent)).status == 200
+    assert not offers(scene)
+
+
 async def test_nobody_is_asked_once_it_is_settled(scene: CaseScenario) -> None:
     await scene.ask()
     await scene.act("resolve")
@@ -168,6 +191,19 @@ async def test_an_edit_after_it_was_sent_corrects_what_the_asker_reads(
     assert [step.step for step in await said(scene)] == ["reply", "amend"]
 
 
+async def test_an_older_edit_that_comes_late_changes_nothing(scene: CaseScenario) -> None:
+    await scene.ask()
+    ts = await below_card(scene)
+    anna = scene.visitor()
+    anna.held = []
+    for words in ("The red socket.", "The green socket."):
+        await anna.edit(ts, words)
+    for event in reversed(anna.held):
+        assert (await anna.door.event(event)).status == 200
+    await press(scene, "Send")
+    assert [step.text for step in await said(scene)] == ["The green socket."]
+
+
 async def test_a_deletion_before_it_is_sent_leaves_nothing_to_send(scene: CaseScenario) -> None:
     await scene.ask()
     ts = await below_card(scene)
@@ -191,6 +227,10 @@ async def test_a_deletion_after_it_was_sent_takes_it_from_the_asker(scene: CaseS
     assert ANSWER not in scene.card.raw
     assert (await scene.case()).status.state == "claimed"
 
+    await scene.act("resolve")
+    await scene.news()
+    assert "took the answer back" in scene.told[0].shown
+
 
 async def test_what_is_kept_of_a_message_goes_with_the_question(scene: CaseScenario) -> None:
     await scene.ask()
@@ -198,7 +238,6 @@ async def test_what_is_kept_of_a_message_goes_with_the_question(scene: CaseScena
     key = f"slack:written:{PEOPLE}:{ts}"
     assert ANSWER in (await scene.store.notes.get("acme", key) or "")
     await scene.store.work.cancel(question().interaction_id)
-    await scene.store.work.cancelled(question().interaction_id)
     assert await scene.store.notes.get("acme", key) is None
 
 
