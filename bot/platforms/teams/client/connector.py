@@ -151,7 +151,7 @@ class Connector:
             await kept.close()
 
     async def _call(self, request: ConnectorRequest, url: URL, headers: Mapping[str, str]) -> Body:
-        proxy = self._proxy_towards(url.origin())
+        proxy = self._proxy_towards(url.origin()) if url.absolute else None
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS, connect=CONNECT_SECONDS)
         async with (
             aiohttp.ClientSession(

