@@ -55,7 +55,7 @@ format: $(DEV) ## Format the code
 
 evals: $(EVALS) ## Measure answers on labelled questions; writes docs/evaluation.md
 	@$(BIN)/python -m tests.evals.run $(ARGS)
-	@test -n "$(ARGS)" || $(BIN)/python -m tests.evals.operator_eval --way without
+	@test -n "$(ARGS)" || $(BIN)/python -m tests.evals.operator_eval
 
 bench: $(DEV) ## Measure speed as ratios; writes docs/performance.md
 	@$(BIN)/python -m tests.bench.run $(ARGS)

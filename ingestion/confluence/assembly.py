@@ -19,7 +19,6 @@ from ingestion.config import Settings
 from ingestion.confluence.client.cloud import Cloud
 from ingestion.confluence.client.connection import (
     Connection,
-    Proxies,
     address_of,
     authorization_header,
     ssl_context,
@@ -39,6 +38,7 @@ from ingestion.confluence.source import KIND, ConfluenceSources
 from ingestion.confluence.space_scan import space_with_key, visible_page
 from ingestion.confluence.wiki import PageHead, Wiki, WikiSpace
 from ingestion.errors import IngestionError, SettingInvalid, WikiUnavailable
+from ingestion.proxies import Proxies
 from ingestion.types import SourcePage
 from rag.types import Chunk, Principal, Readers, may_read
 

@@ -16,8 +16,8 @@ from azure.identity.aio import DefaultAzureCredential
 from pydantic import BaseModel, Field, ValidationError
 from yarl import URL
 
-from ingestion.confluence.client.connection import Proxies
 from ingestion.errors import DirectoryUnavailable
+from ingestion.proxies import Proxies
 from rag.retrying import Deadline, RetryPolicy, TryAgain, requested_wait_seconds, with_retries
 
 ORIGIN = "https://graph.microsoft.com"

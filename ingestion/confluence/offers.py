@@ -32,7 +32,7 @@ from ingestion.types import Finding, SourcePage
 from ingestion.validation import NOBODY, lets_in_all
 from rag.types import Readers
 
-READER_VERSION = 1
+READER_VERSION = 2
 """Incremented whenever the same Confluence page yields a different document."""
 
 

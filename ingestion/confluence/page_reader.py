@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import islice
 from typing import TypeVar
 
+import structlog
+
 from ingestion.confluence.listing import SpaceListing
 from ingestion.confluence.offers import Offer
 from ingestion.confluence.page_lookup import DisplayNames
@@ -16,6 +18,8 @@ from ingestion.confluence.wiki import PageHead, Wiki, WikiPage
 from ingestion.errors import PageUnreadable
 from ingestion.text import clean
 from ingestion.types import Document, SourcePage
+
+log = structlog.get_logger(__name__)
 
 _Ref = TypeVar("_Ref", bound=Hashable)
 
@@ -126,7 +130,7 @@ class PageReader:
             looks = self._anew()
             offer = await self._again(looks, body, page, offer)
         resolve = await self._references.resolve(body, offer.included, looks)
-        converted = await asyncio.to_thread(convert, body.storage, resolve)
+        converted = await asyncio.to_thread(_converted, body, resolve)
         return await self._document(body, converted)
 
     async def _again(
@@ -157,6 +161,17 @@ class PageReader:
             ),
             updated_by=await self._names.get(body.head.updated_by),
         )
+
+
+def _converted(body: WikiPage, resolve: Resolve) -> Converted:
+    """Return a page's blocks. Raises PageUnreadable, so that the other pages are read."""
+    try:
+        return convert(body.storage, resolve)
+    except PageUnreadable:
+        raise
+    except Exception as error:  # a page may hold anything, and one must not stop a space
+        log.warning("page.not_converted", page=body.head.id, error=type(error).__name__)
+        raise PageUnreadable("cannot be read: its text has a form that is not known") from error
 
 
 def _ids(heads: Iterable[PageHead]) -> frozenset[str]:

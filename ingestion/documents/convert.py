@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 TEXT_EXTENSIONS = frozenset({".md", ".mdx", ".txt", ".html", ".htm"})
 EXTENSIONS = TEXT_EXTENSIONS | {".pdf", ".docx"}
 _INDEX_NAMES = frozenset({"index", "_index", "readme"})
-CONVERTER = 2
+CONVERTER = 3
 """Incremented whenever the same bytes yield different blocks, so that pages are converted again."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from lxml import etree, html
 
+from ingestion.documents.hidden_text import leave_out_unseen
 from ingestion.documents.html_elements import (
     DROPPED,
     all_text,
@@ -40,11 +41,15 @@ _DEEPEST = 200
 def blocks_of(source: str) -> tuple[Block, ...]:
     """Return the blocks of an HTML text, a whole page or a fragment."""
     root = parse(source)
-    return () if root is None else tuple(_walk(_main(root)))
+    if root is None:
+        return ()
+    leave_out_unseen(root)
+    return tuple(_walk(_main(root)))
 
 
 def blocks_in(element: etree._Element) -> tuple[Block, ...]:
-    """Return the blocks inside an element of an HTML tree that was parsed elsewhere."""
+    """Return the blocks of an HTML tree that was parsed elsewhere; its unseen texts are removed."""
+    leave_out_unseen(element)
     return tuple(_walk(element))
 
 

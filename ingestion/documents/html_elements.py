@@ -12,7 +12,6 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from ingestion.documents.hidden_text import is_unseen
 from ingestion.text import clean, markdown
 from ingestion.types import Block, Code, ItemList, Table
 
@@ -28,12 +27,10 @@ _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻�
 
 
 def hidden(element: etree._Element) -> bool:
-    """Return whether a browser hides the element, or its own style its text."""
+    """Return whether a browser hides the element; hidden_text marks those hidden by a style."""
     if not is_tag(element) or element.tag in DROPPED:
         return True
-    if element.get("hidden") is not None or element.get("aria-hidden") == "true":
-        return True
-    return is_unseen(element)
+    return element.get("hidden") is not None
 
 
 def is_tag(element: etree._Element) -> bool:
@@ -254,7 +251,7 @@ def _fill(texts: list[str], hanging: dict[int, tuple[int, str]]) -> None:
 
 def _span(cell: etree._Element, name: str) -> int:
     value = (cell.get(name) or "1").strip()
-    return min(max(int(value), 1), _MOST_SPAN) if value.isdecimal() else 1
+    return min(max(int(value), 1), _MOST_SPAN) if re.fullmatch(r"\d{1,9}", value) else 1
 
 
 def _text(cell: etree._Element, walk: Walk) -> str:

@@ -8,18 +8,18 @@ from __future__ import annotations
 import base64
 import re
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.request import getproxies_environment, proxy_bypass
 
 import aiohttp
 from yarl import URL
 
 from ingestion.confluence.client.retry import TryAgain, redirect_error
 from ingestion.errors import SettingInvalid, WikiUnavailable
+from ingestion.proxies import Proxies
 
 Edition = Literal["cloud", "data-center"]
 
@@ -98,39 +98,6 @@ def _cloud_path(url: URL) -> str:
 
 def _context(path: str) -> str:
     return _PAGES.sub("", path.rstrip("/")).rstrip("/")
-
-
-@dataclass(frozen=True, slots=True)
-class Proxy:
-    """The address of a proxy without its password, and the headers that authenticate with it."""
-
-    url: URL
-    headers: Mapping[str, str] = field(repr=False)
-
-
-class Proxies:
-    """The proxies that the environment configures.
-
-    aiohttp's own ``trust_env`` would also read ``.netrc`` and send the credentials in it.
-    """
-
-    def __init__(self) -> None:
-        self._known = getproxies_environment()
-
-    def towards(self, url: URL) -> Proxy | None:
-        """Return the proxy for an address; None for a direct connection."""
-        known = self._known.get(url.scheme)
-        if not known or proxy_bypass(f"{url.host}:{url.port}"):
-            return None
-        return _proxy(URL(known if "://" in known else f"http://{known}"))
-
-
-def _proxy(url: URL) -> Proxy:
-    if url.user is None:
-        return Proxy(url=url, headers={})
-    opened = base64.b64encode(f"{url.user}:{url.password or ''}".encode()).decode()
-    # aiohttp forwards the proxy's Authorization header as Proxy-Authorization.
-    return Proxy(url=url.with_user(None), headers={"Authorization": f"Basic {opened}"})
 
 
 MOST_REDIRECTS = 5

@@ -147,8 +147,7 @@ _DROPPED = frozenset(
     contributors contributors-summary create-from-template detailssummary favpages gallery
     global-reports index labels-list listlabels livesearch navmap network pagetree pagetreesearch
     popular-labels profile-picture recently-updated recently-updated-dashboard recently-used-labels
-    related-labels search space-attachments space-details spaces style tasks-report-macro toc
-    userlister
+    related-labels search space-attachments space-details spaces tasks-report-macro toc userlister
     """.split()
 )
 _UNWRAPPED = frozenset("section column toc-zone div span center excerpt-body".split())
@@ -171,7 +170,9 @@ def _unknown(element: etree._Element, out: Writer) -> None:
         out.paragraph(parameter(element, "title"))
         out.lines(plain_body(element))
     else:
-        _titled(element, out)
+        # The class says that its colours are not known.
+        with out.element("div", {"class": "macro"}):
+            _titled(element, out)
 
 
 def _titled(element: etree._Element, out: Writer) -> None:
@@ -281,6 +282,12 @@ def _profile(element: etree._Element, out: Writer) -> None:
                 return
 
 
+def _sheet(_element: etree._Element, out: Writer) -> None:
+    """Write an empty style sheet: the page has one, so its colours are not known."""
+    with out.element("style"):
+        pass
+
+
 def _dropped(_element: etree._Element, _out: Writer) -> None:
     """Write nothing: the macro is navigation, or generated from other pages."""
 
@@ -307,4 +314,5 @@ _RULES: Mapping[str, Rule] = {
     "html": _html,
     "profile": _profile,
     "status": _status,
+    "style": _sheet,
 }

@@ -54,11 +54,13 @@ def published_keys(
 class CountingCredentials:
     """Opens credentials whose tokens are made here, and counted; ``seconds`` is their lifetime.
 
-    ``refusal`` is the message of the error, "" while tokens are given.
+    ``refusal`` is the message of the error, "" while tokens are given; ``slow_seconds`` pass before
+    each.
     """
 
     def __init__(self, *, seconds: float = 3_600.0, refusal: str = "") -> None:
         self.fetched = 0
+        self.slow_seconds = 0.0
         self.seconds = seconds
         self.refusal = refusal
 
@@ -73,6 +75,7 @@ class OpenCredential:
         self._issuer = issuer
 
     async def get_token(self, *scopes: str, **_: object) -> AccessToken:
+        await asyncio.sleep(self._issuer.slow_seconds)
         if self._issuer.refusal:
             raise ClientAuthenticationError(message=self._issuer.refusal)
         self._issuer.fetched += 1

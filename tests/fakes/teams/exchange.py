@@ -55,7 +55,8 @@ class Fault:
     """How the connector answers the next call; ``after`` does what is asked all the same.
 
     ``status`` 0 cuts the connection; 200 answers as usual, which is for what is only slow.
-    ``code`` is Teams' name of the error, ``seconds`` pass before the answer.
+    ``code`` is Teams' name of the error, ``seconds`` pass before the answer, ``location`` is where
+    a redirect leads.
     """
 
     status: int
@@ -64,6 +65,7 @@ class Fault:
     code: str = "Failed"
     message: str = "no"
     seconds: float = 0.0
+    location: str = ""
 
 
 SLOW = 200
@@ -77,6 +79,8 @@ def faulty_response(fault: Fault, request: web.Request) -> web.Response:
     answer = error_response(fault.code, status=fault.status or 500, message=fault.message)
     if fault.retry_after:
         answer.headers["Retry-After"] = fault.retry_after
+    if fault.location:
+        answer.headers["Location"] = fault.location
     return answer
 
 

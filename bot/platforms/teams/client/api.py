@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from bot.platforms.teams.client.connector import Connector, ConnectorRequest
 from bot.platforms.teams.client.conversations import Conversations, Removals
 from bot.platforms.teams.client.errors import (
     BotRemoved,
+    Gone,
     NotReached,
     RateLimited,
     Unavailable,
@@ -167,7 +168,7 @@ class TeamsClient:
         )
 
     async def delete(self, reply_to: str, activity_id: str) -> None:
-        """Delete an activity. Raises Gone."""
+        """Delete an activity. Raises Gone, but not where an earlier try may have deleted it."""
         path = (conversation_in(reply_to), "activities", activity_id)
         await self._run(reply_to, ConnectorRequest("DELETE", path), repeatable=True)
 
@@ -236,18 +237,45 @@ class TeamsClient:
             raise BotRemoved(
                 f"The bot was removed from {where!r}, or is blocked there.", lasting=True
             )
+        try:
+            return await self._repeated(
+                where,
+                lambda: self._connector.call(service_url, request),
+                patience,
+                limits=limits,
+                repeatable=repeatable,
+                gone_is_done=request.method == "DELETE",
+            )
+        except BotRemoved as error:
+            if posts and error.lasting:
+                with suppress(StoreUnavailable):
+                    await self.removals.mark_removed(where, str(error))
+            raise
+
+    async def _repeated(
+        self,
+        where: str,
+        call: Callable[[], Awaitable[Body]],
+        patience: float,
+        *,
+        limits: tuple[RateLimit, ...],
+        repeatable: bool,
+        gone_is_done: bool,
+    ) -> Body:
+        """``gone_is_done``: after a lost response, Gone says that the earlier try was effective."""
         now, left, pause = self._rates.now(), patience, _FIRST_RETRY_SECONDS
+        may_be_done = False
         while True:
             turn = _TURN_SECONDS if patience else 0.0
             now = await self._rates.acquire(where, limits, now=now, patience_seconds=turn)
             try:
-                return await self._connector.call(service_url, request)
-            except BotRemoved as error:
-                if posts and error.lasting:
-                    with suppress(StoreUnavailable):
-                        await self.removals.mark_removed(where, str(error))
+                return await call()
+            except Gone:
+                if may_be_done and gone_is_done:
+                    return {}
                 raise
             except (RateLimited, NotReached, Unavailable) as error:
+                may_be_done = may_be_done or isinstance(error, Unavailable)
                 wait = max(error.retry_after_seconds or 0.0, pause)
                 now, limited = self._rates.now(now), isinstance(error, RateLimited)
                 if limited:

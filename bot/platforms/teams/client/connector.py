@@ -10,8 +10,8 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from azure.core.credentials import AccessToken
@@ -25,13 +25,20 @@ from bot.platforms.teams.client.registration import (
     token_refusal_of,
 )
 from bot.platforms.teams.payloads.activity import Body, Json
+from ingestion.proxies import Proxies
+
+TOKEN_SECONDS = 15.0
+"""Longest wait for a token, which is fetched before a call."""
 
 TIMEOUT_SECONDS = 15.0
-"""Longest wait for one call, with its token."""
+"""Longest wait for one call."""
 
-_CONNECT_SECONDS = 5.0
-_TIMEOUT = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS, sock_connect=_CONNECT_SECONDS)
+CONNECT_SECONDS = 8.0
+"""Longest wait for a connection, a part of the call, by way of a proxy where there is one."""
+
+_MOST_HOSTS = 64
 _UNAUTHORIZED = 401
+_BROKE_OFF = "Teams cannot be reached: the connection broke off."
 _SUCCESSES = frozenset({200, 201, 202, 204})
 
 
@@ -56,34 +63,38 @@ class BotTokens:
         """Return the headers that sign a call. Raises NoToken."""
         if self._factory is None:
             return {}
-        async with self._fetching:
-            token = self._token
-            if token is None or token.expires_on - time.time() < _REFRESH_SECONDS:
-                token = await self._fetched(self._factory)
+        token = await self._current(self._factory)
         return {"Authorization": f"Bearer {token.token}"}
 
     async def fetch(self) -> None:
         """Fetch a token even if one is cached. Raises NoToken."""
         if self._factory is not None:
-            async with self._fetching:
-                await self._fetched(self._factory)
+            await self._current(self._factory, anew=True)
 
     def discard(self) -> None:
         """Forget the cached token, which Teams refused."""
         self._token = None
 
-    async def _fetched(self, factory: CredentialFactory) -> AccessToken:
+    async def _current(self, factory: CredentialFactory, *, anew: bool = False) -> AccessToken:
+        """Return the cached token, replaced when it is nearly over or ``anew``.
+
+        A token that could not be replaced serves as long as it is valid. Raises NoToken.
+        """
         try:
-            async with factory() as credential:
-                self._token = await credential.get_token(self._scope)
+            # The wait for another call that is fetching counts, or a queue would wait many times.
+            async with asyncio.timeout(TOKEN_SECONDS), self._fetching:
+                token = self._token
+                if anew or token is None or token.expires_on - time.time() < _REFRESH_SECONDS:
+                    async with factory() as credential:
+                        token = await credential.get_token(self._scope)
+                    self._token, self.trouble = token, None
+                return token
         except Exception as error:
             # azure-identity raises many types, also ValueError for a directory id that is none.
             self.trouble = token_refusal_of(error)
             if self._token is not None and self._token.expires_on > time.time():
                 return self._token
             raise NoToken(str(self.trouble)) from error
-        self.trouble = None
-        return self._token
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,8 @@ class Connector:
     def __init__(self, tokens: BotTokens) -> None:
         self.tokens = tokens
         self._connections: aiohttp.TCPConnector | None = None
+        # Asked once a host: the environment does not change, and calls are many.
+        self._proxy_towards = lru_cache(maxsize=_MOST_HOSTS)(Proxies().towards)
 
     async def call(self, service_url: str, request: ConnectorRequest) -> Body:
         """Return the JSON object of a response, {} for none.
@@ -115,15 +128,21 @@ class Connector:
         Raises DeliveryFailed and its subclasses (client.errors), which say whether Teams may have
         acted.
         """
+        headers = await self.tokens.headers()
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                return await self._call(service_url, request)
-        except TimeoutError as error:
-            raise DeliveryFailed("Teams did not answer in time.") from error
+            return await self._call(request, request.url(service_url), headers)
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
             raise NotReached("Teams cannot be reached. Check the network.") from error
+        except aiohttp.ConnectionTimeoutError as error:
+            raise NotReached("Teams cannot be reached in time. Check the network.") from error
+        except aiohttp.ClientHttpProxyError as error:
+            raise NotReached(
+                f"The proxy answered {error.status}, and Teams was not reached. Check HTTPS_PROXY."
+            ) from error
+        except TimeoutError as error:
+            raise DeliveryFailed("Teams did not answer in time.") from error
         except aiohttp.ClientError as error:
-            raise Unavailable("Teams cannot be reached: the connection broke off.") from error
+            raise Unavailable(_BROKE_OFF) from error
 
     async def close(self) -> None:
         """Close the connections; a later call opens new ones."""
@@ -131,14 +150,16 @@ class Connector:
         if kept is not None:
             await kept.close()
 
-    async def _call(self, service_url: str, request: ConnectorRequest) -> Body:
-        headers, url = await self.tokens.headers(), request.url(service_url)
+    async def _call(self, request: ConnectorRequest, url: URL, headers: Mapping[str, str]) -> Body:
+        proxy = self._proxy_towards(url.origin()) if url.absolute else None
+        timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS, connect=CONNECT_SECONDS)
         async with (
             aiohttp.ClientSession(
                 connector=self._open_connections(),
                 connector_owner=False,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=_TIMEOUT,
+                timeout=timeout,
+                middlewares=(_send_once,),
             ) as session,
             # The token goes to no other address than the one that was vouched for.
             session.request(
@@ -147,7 +168,8 @@ class Connector:
                 json=request.body,
                 headers=headers,
                 allow_redirects=False,
-                proxy=_proxy_for(url),
+                proxy=proxy.url if proxy else None,
+                proxy_headers=proxy.headers if proxy else None,
             ) as response,
         ):
             raw = await response.read()
@@ -165,10 +187,16 @@ class Connector:
         return self._connections
 
 
-def _proxy_for(url: URL) -> str | None:
-    """Return the proxy that the environment names; aiohttp's own way reads .netrc in a thread."""
-    host = url.host or ""
-    return None if proxy_bypass(host) else getproxies().get(url.scheme)
+async def _send_once(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep aiohttp from repeating a PUT or DELETE by itself, which would hide a lost response."""
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise Unavailable(_BROKE_OFF) from error
 
 
 def _json_object(raw: bytes) -> Body:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ingestion.confluence import page_reader
 from ingestion.confluence.offers import NOT_FOR_ALL
 from ingestion.confluence.permissions import Rules
+from ingestion.confluence.storage.writer import Converted, Resolve
 from ingestion.errors import PageUnreadable, SourceUnavailable
 from ingestion.types import Finding, Paragraph, SourcePage
 from tests.fakes.confluence.content import Content
@@ -47,6 +49,21 @@ async def test_people_and_links_are_named(wiki: SpaceWiki) -> None:
     assert "Ann" in paragraph.text
     assert f"{SITE}/spaces/IT/pages/{other.id}" in paragraph.text
     assert not any(request.startswith("titled IT") for request in wiki.asked.asked)
+
+
+async def test_a_page_that_fails_to_convert_is_unreadable_and_stops_nothing_else(
+    wiki: SpaceWiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_storage: str, _resolve: Resolve) -> Converted:
+        raise ValueError("Exceeds the limit (4300 digits)")
+
+    page = wiki.page("VPN")
+    source = wiki.source
+    offers = by_id(await source.list())
+    monkeypatch.setattr(page_reader, "convert", failing)
+
+    with pytest.raises(PageUnreadable, match="cannot be read"):
+        await source.read(offers[page.id])
 
 
 async def test_unknown_macros_are_counted(wiki: SpaceWiki) -> None:

@@ -73,6 +73,20 @@ def test_styles_that_hide_nothing_hide_nothing(style: str) -> None:
     assert read(f"<p style='{style}'>shown</p>") == "shown"
 
 
+def test_a_page_that_hides_itself_while_it_loads_is_read() -> None:
+    assert read("<body style='opacity:0' class='js'><p>shown</p></body>") == "shown"
+
+
+def test_a_hidden_cell_leaves_no_column() -> None:
+    source = "<table><tr><th>a<th style='display:none'>x<th>b<tr><td>1<td hidden>2<td>3</table>"
+
+    assert read(source) == read("<table><tr><th>a<th>b<tr><td>1<td>3</table>")
+
+
+def test_a_span_of_any_number_of_digits_is_read() -> None:
+    assert "shown" in read(f"<table><tr><td colspan={'9' * 5_000}>shown<td>b</table>")
+
+
 def test_only_the_main_part_is_read_where_there_is_one() -> None:
     assert read("<body>menu<main><p>text</p></main>more</body>") == "text"
 

@@ -17,6 +17,7 @@ from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client import connector
 from bot.platforms.teams.client.errors import (
     BotRemoved,
+    Gone,
     NotReached,
     RateLimited,
     StreamRefused,
@@ -121,6 +122,11 @@ async def test_a_connector_that_is_not_there_did_nothing(
     reply_to = question(teams).reply_to.replace(teams.url, f"http://127.0.0.1:{unused_tcp_port}")
     with pytest.raises(NotReached, match="cannot be reached"):
         await channel.client.send(reply_to, WORDS)
+
+
+async def test_an_address_that_is_none_did_nothing(teams: FakeTeams, channel: TeamsChannel) -> None:
+    with pytest.raises(NotReached):
+        await channel.client.send(question(teams).reply_to.replace(teams.url, "nowhere"), WORDS)
 
 
 @pytest.mark.parametrize(
@@ -303,13 +309,25 @@ async def test_a_lost_response_repeats_only_what_is_idempotent(
 ) -> None:
     await near.client.send(question(teams).reply_to, WORDS)
     teams.calls.clear()
-    teams.fail(Fault(status, after=call != "delete"), call=call)
+    teams.fail(Fault(status, after=True), call=call)
     if call == "message":
         with pytest.raises(Unavailable):
             await calls_of(near, teams, call)
     else:
         await calls_of(near, teams, call)
     assert teams.calls == [call] * (1 if call == "message" else 2)
+
+
+@pytest.mark.parametrize("before", [(), (Fault(429, retry_after="1"),)], ids=["at once", "later"])
+async def test_what_was_deleted_before_the_call_is_gone(
+    teams: FakeTeams, channel: TeamsChannel, before: tuple[Fault, ...]
+) -> None:
+    there = question(teams).reply_to
+    posted = await channel.client.send(there, WORDS)
+    await channel.client.delete(there, posted)
+    teams.fail(*before, call="delete")
+    with pytest.raises(Gone):
+        await channel.client.delete(there, posted)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -380,35 +398,6 @@ async def test_an_id_is_escaped_in_the_address(teams: FakeTeams, channel: TeamsC
     there = reference_to(question(teams).reply_to, f"{CHANNEL};messageid=1/2")
     await channel.client.send(there, WORDS)
     assert teams.sent[0].conversation == f"{CHANNEL};messageid=1/2"
-
-
-async def test_the_token_does_not_follow_a_redirect(
-    teams: FakeTeams, channel: TeamsChannel
-) -> None:
-    teams.fail(Fault(302))
-    with pytest.raises(DeliveryFailed, match="302"):
-        await channel.client.send(question(teams).reply_to, WORDS)
-
-
-async def test_a_refused_token_is_replaced_before_the_next_call(
-    teams: FakeTeams, channel: TeamsChannel, credentials: CountingCredentials
-) -> None:
-    there = question(teams).reply_to
-    teams.fail(None, Fault(401))
-    await channel.client.send(there, WORDS)
-    with pytest.raises(DeliveryFailed, match="401"):
-        await channel.client.send(there, WORDS)
-    await channel.client.send(there, WORDS)
-    assert credentials.fetched == 2
-    assert teams.sent[-1].authorization == "Bearer token-2"
-
-
-async def test_many_calls_at_once_fetch_one_token(
-    teams: FakeTeams, channel: TeamsChannel, credentials: CountingCredentials
-) -> None:
-    there = question(teams).reply_to
-    await asyncio.gather(*(channel.client.send(there, WORDS) for _ in range(5)))
-    assert credentials.fetched == 1
 
 
 class SteppingClock:
