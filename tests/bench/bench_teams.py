@@ -22,6 +22,7 @@ from typing import Any
 import aiohttp
 
 from tests.bench import baseline_server
+from tests.bench.aims import Aim, most_times, print_aims
 from tests.bench.beside import Sent, print_beside, process_of, run_at_rate, send_at
 from tests.bench.teams_doubles import Seen, TeamsDouble, activities, look, teams_double
 from tests.fakes.applications import PROGRAM, environment_of
@@ -30,7 +31,6 @@ from tests.sweeps.chaos.questions import TOPICS
 from tests.sweeps.chaos.scenario import prepare
 from tests.sweeps.faults.server import Server
 
-AIM_MS = 200.0
 WARM_UP = 20
 PATIENCE_SECONDS = 1_200.0
 
@@ -63,8 +63,8 @@ async def all_answered(there: TeamsDouble, asked: int) -> tuple[Seen, float]:
             await asyncio.sleep(1.0)
 
 
-async def run(rate: float, seconds: float) -> bool:
-    """Measure, print, and return whether the aim was held."""
+async def run(rate: float, seconds: float) -> int:
+    """Measure and print; return 0 if all aims are held."""
     events = round(rate * seconds)
     with tempfile.TemporaryDirectory() as name:
         prepared = prepare(Path(name))
@@ -86,7 +86,7 @@ async def run(rate: float, seconds: float) -> bool:
             finally:
                 await running.kill()
     print(f"{events} activities at {rate:.0f}/s, each on a new connection, ms until 200")
-    p99 = print_beside(bare_ms, served_ms)
+    ratio = print_beside(bare_ms, served_ms)
     lost, twice = warm + taken - len(seen.replies), sum(n > 1 for n in seen.replies.values())
     print(f"  taken {taken} of {events}; of all that were taken lost {lost}, twice {twice}")
     print(f"  placeholders left over: {seen.orphans}")
@@ -94,12 +94,16 @@ async def run(rate: float, seconds: float) -> bool:
     print(f"  calls to Teams: {calls}; refused as too many: {seen.refused_for_rate}")
     print(f"  the last was answered {after:.0f} s after the last was sent")
     print(f"  load of the machine before: {load_before:.1f}")
-    return p99 <= AIM_MS and taken == events and not (lost or twice or seen.orphans)
+    return print_aims(
+        Aim("acknowledging activities, p99 over the bare server's", ratio, most_times(rate)),
+        Aim("activities not taken", events - taken, 0),
+        Aim("activities lost or answered twice", lost + twice + seen.orphans, 0),
+    )
 
 
 def main() -> int:
-    """Print the figures and whether the aim was held."""
-    return run_at_rate(run, f"p99 at most {AIM_MS:.0f} ms, all answered once")
+    """Print the figures; exit code 1 when an aim is missed."""
+    return run_at_rate(run)
 
 
 if __name__ == "__main__":

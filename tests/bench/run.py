@@ -1,147 +1,135 @@
-"""`make bench`: run every bench and write what they print into docs/performance.md."""
+"""`make bench`: run each bench three times, say which aims hold, write docs/performance.md.
+
+``python -m tests.bench.run [--whole] [--only PART] [--runs 3]``
+
+Each bench runs at a size that fits into fifteen minutes for all; ``--whole`` runs each once, at
+full size, with those that take minutes. An aim that the median misses by more than the spread of
+the runs is an error. What a section of the document says stays until that bench is run again.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
+import re
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.bench.aims import Judged, aims_in, judge, table
+from tests.bench.benches import BENCHES, Bench
+from tests.bench.capacity import CAPACITY, capacity
+
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "performance.md"
-BENCHES = {
-    "What Frontdesk adds to a question": (
-        (
-            "Everything but model and embedder. `desk` is answering itself, `record` what keeping "
-            "message, progress and outcome on disk adds, `all` both. Aims at 10,000 chunks: p95 of "
-            "`desk` at most 18 ms, of `all` at most 30 ms. `stick` is the same loop of Python for "
-            "every question: it tells machines apart, and its own spread is the machine's."
-        ),
-        ["tests.bench.bench_overhead", "--chunks", "10000"],
-    ),
-    "Answers a second without a model": (
-        (
-            "The sample company's questions, eight at once, by everything in `serve` but its "
-            "doors. In turns with them the same questions are embedded alone: the ratio of the "
-            "processor times tells machines and their load apart. `make profile` draws where the "
-            "time goes. Aim: at least 40 answers a second on two cores."
-        ),
-        ["tests.bench.bench_throughput"],
-    ),
-    "What durability adds to an answer": (
-        (
-            "The same questions by the desk alone and by the whole way: kept, begun in the engine, "
-            "admitted, answered, recorded, delivered to a platform that takes the reply at once. "
-            "Aim: at most 60 ms more at p50 on SQLite."
-        ),
-        ["tests.bench.bench_durability"],
-    ),
-    "Acknowledging Slack's events": (
-        (
-            "A real server under 50 signed events a second for a minute, while it answers all of "
-            "them, beside a bare server that reads, verifies and says 200. Aim: p99 at most 200 ms "
-            "on two cores."
-        ),
-        ["tests.bench.bench_acknowledging"],
-    ),
-    "Acknowledging Teams' activities": (
-        (
-            "The same with 50 activities a second, each with a token that is verified, over a "
-            "thousand chats and a hundred channels, and with a connector that takes no more than "
-            "Teams does. Aim: p99 at most 200 ms on two cores, all answered, and once."
-        ),
-        ["tests.bench.bench_teams"],
-    ),
-    "A thousand questions at once": (
-        (
-            "Posted twice to one server with a slow model. Aim: none lost, refused for good or "
-            "answered twice, memory that does not grow with the second wave, /health below 1 s "
-            "throughout."
-        ),
-        ["tests.bench.load"],
-    ),
-    "A day with the answer cache": (
-        (
-            "The sample company's labelled questions over a simulated day, as uneven as real ones "
-            "(Zipf), without `ANSWER_CACHE` and with it; a recorded model with a stated delay. "
-            "`seconds` are those that the askers waited, together. No aim: how often colleagues "
-            "ask the same differs."
-        ),
-        ["tests.bench.bench_answer_cache"],
-    ),
-    "A question on the web page": (
-        (
-            "From the click to the bubble that shows the question, while 50 questions a second "
-            "come from as many conversations and all of them are answered; beside it the page "
-            "when nobody asks."
-        ),
-        ["tests.bench.bench_chat"],
-    ),
-    "A search against its raw parts": (
-        "One search with permissions, beside a bare FTS5 query and a bare exact vector search.",
-        ["tests.bench.bench_retrieval", "--chunks", "10000", "100000"],
-    ),
-    "Ingestion against the bare embedder": (
-        (
-            "Chunks a second of a whole sync over those of the embedder alone, on the same chunks "
-            "in the same run. Aim: at least 0.90."
-        ),
-        ["tests.bench.bench_ingestion"],
-    ),
-    "Following Confluence": (
-        (
-            "A space of 10,000 pages on a local Confluence, with an embedder that costs nothing: "
-            "a first pass, a look at changes and a look at everything where nothing changed; and "
-            "500 pages with the real embedder beside that alone, on the same texts. Aims: at least "
-            "0.90 of the bare embedder; at most one request for 100 pages, and no embedding, where "
-            "nothing changed; at most 500 MB beyond the embedder."
-        ),
-        ["tests.bench.bench_confluence"],
-    ),
-    "Time to forget": (
-        (
-            "A real server over a local Confluence that is looked at whole each minute: seconds "
-            "from a deletion or restriction until no question surfaces the page. Aims: at most one "
-            "interval and a minute; with the last check, at once."
-        ),
-        ["tests.sweeps.syncing.removal_delay"],
-    ),
-}
+RUNS = 3
+AIMS = "Which aims hold"
 PREFACE = """# Performance
 
-Written by `make bench`. Absolute times are of one machine on one day; the ratios
-compare things measured in the same run. Anyone can run each command below.
+How fast Frontdesk is, beside something bare that was measured in the same run, and how many people
+one machine serves. Written by `make bench`; anyone can run each command below. Absolute times are
+those of one machine on one day. An aim in time holds on a machine whose bare server has a median of
+at most 1.5 ms; elsewhere it is multiplied by what the bare server takes more.
 """
 
 
-def main() -> int:
-    """Run the benches one after the other; 1 when one of them failed."""
-    parts, failed = [PREFACE, f"{_machine()}\n"], []
-    for title, (meaning, arguments) in BENCHES.items():
-        print(f"== {title}", flush=True)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benches one after the other; 1 when one failed or an aim is missed."""
+    options = _parser().parse_args(arguments)
+    chosen = [each for each in BENCHES if options.only.lower() in each.title.lower()]
+    if not options.whole:
+        chosen = [each for each in chosen if each.short is not None]
+    if not chosen:
+        print(f"No bench is named like {options.only!r}.", file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    runs = 1 if options.whole else options.runs
+    sections: dict[str, str] = {}
+    judged: list[Judged] = []
+    broken: list[str] = []
+    for bench in chosen:
+        outputs, failed = _run(bench, runs, whole=options.whole)
+        judged += judge([aims_in(output) for output in outputs])
+        broken += [bench.title] if failed else []
+        sections[bench.title] = _section(bench, outputs, runs, whole=options.whole)
+    missed = [each.aim.name for each in judged if each.verdict == "MISSED"]
+    print(table(judged))
+    if not options.whole:
+        sections |= _summaries(judged, whole=not options.only)
+    _write(sections)
+    print(f"{len(chosen)} benches in {(time.monotonic() - began) / 60:.1f} minutes")
+    for what, names in (("Without a result", broken), ("Missed", missed)):
+        if names:
+            print(f"{what}: {'; '.join(names)}", file=sys.stderr)
+    return 1 if broken or missed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make bench ARGS=…", description=__doc__)
+    parser.add_argument("--whole", action="store_true", help="full size, once, all benches")
+    parser.add_argument("--only", default="", help="a part of a bench's title")
+    parser.add_argument("--runs", type=int, default=RUNS, help="how often each is run")
+    return parser
+
+
+def _run(bench: Bench, runs: int, *, whole: bool) -> tuple[list[str], bool]:
+    """Return what each run printed, and whether one ended without a verdict on its aims."""
+    outputs, failed = [], False
+    for number in range(1, runs + 1):
+        print(f"== {bench.title} ({number} of {runs})", flush=True)
         done = subprocess.run(
-            [sys.executable, "-m", *arguments],
+            [sys.executable, "-m", *bench.arguments(whole=whole)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
             check=False,
         )
         print(done.stdout, flush=True)
-        if done.returncode:
-            failed.append(title)
-        command = f"$ python -m {' '.join(arguments)}"
-        parts.append(f"## {title}\n\n{meaning}\n\n```console\n{command}\n{done.stdout}```\n")
-    DOCUMENT.write_text("\n".join(parts))
-    print(f"Failed: {', '.join(failed)}" if failed else f"Wrote {DOCUMENT.relative_to(ROOT)}")
-    return 1 if failed else 0
+        outputs.append(done.stdout)
+        failed |= done.returncode != 0 and not aims_in(done.stdout)
+    return outputs, failed
+
+
+def _section(bench: Bench, outputs: Sequence[str], runs: int, *, whole: bool) -> str:
+    command = f"$ python -m {' '.join(bench.arguments(whole=whole))}"
+    times = "one run" if runs == 1 else f"the last of {runs} runs"
+    return f"{bench.meaning} {_machine()}, {times}.\n\n```console\n{command}\n{outputs[-1]}```\n"
+
+
+def _summaries(judged: Sequence[Judged], *, whole: bool) -> dict[str, str]:
+    """Return the sections made of all benches together; none after a part of them."""
+    if not whole:
+        return {}
+    said = f"{_machine()}, load {os.getloadavg()[0]:.1f} at the end; medians of {RUNS} runs."
+    return {AIMS: f"{said}\n\n{table(judged)}\n", CAPACITY: capacity(judged)}
+
+
+def _write(sections: dict[str, str]) -> None:
+    """Replace the given sections in the document, and keep the others as they are."""
+    kept = _sections(DOCUMENT.read_text(encoding="utf-8"))
+    order = [AIMS, CAPACITY, *(bench.title for bench in BENCHES)]
+    new = {**kept, **sections}
+    titles = [each for each in order if each in new] + [each for each in new if each not in order]
+    parts = [f"## {title}\n\n{new[title]}" for title in titles]
+    DOCUMENT.write_text("\n".join([PREFACE, *parts]), encoding="utf-8")
+    print(f"Wrote {DOCUMENT.relative_to(ROOT)}")
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Return the sections of a document by title; the preface is not one."""
+    _, *found = re.split(r"^## ", text, flags=re.MULTILINE)
+    split = (each.partition("\n\n") for each in found)
+    return {title: body.rstrip("\n") + "\n" for title, _, body in split}
 
 
 def _machine() -> str:
     today = datetime.now(UTC).date()
     python = platform.python_version()
-    return f"{today}, Python {python}, {os.cpu_count()} cores, {platform.machine()}."
+    return f"{today}, Python {python}, {os.cpu_count()} cores, {platform.machine()}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,119 @@
+"""What `make bench` runs, in the order of docs/performance.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A bench: its section's title and introduction, its module, and its arguments.
+
+    ``short`` are those for three runs within `make bench`, ``whole`` those of `--whole`; a bench
+    without ``short`` takes minutes and runs only then.
+    """
+
+    title: str
+    meaning: str
+    module: str
+    short: Sequence[str] | None
+    whole: Sequence[str] = ()
+
+    def arguments(self, *, whole: bool) -> Sequence[str]:
+        return (self.module, *(self.whole if whole or self.short is None else self.short))
+
+
+BENCHES = (
+    Bench(
+        "What Frontdesk adds to a question",
+        "Everything but model and embedder, at 10,000 chunks. `desk` is answering itself, `record` "
+        "what keeping message, progress and outcome on disk adds, `all` both. `stick` is the same "
+        "loop of Python for every question: its own spread is the machine's.",
+        "tests.bench.bench_overhead",
+        ("--questions", "150"),
+        ("--chunks", "10000"),
+    ),
+    Bench(
+        "Answers a second without a model",
+        "The sample company's questions, eight at once, by everything in `serve` but its doors. In "
+        "turns with them the same questions are embedded alone: the ratio of the processor times "
+        "tells machines and their load apart. `make profile` draws where the time goes.",
+        "tests.bench.bench_throughput",
+        ("--questions", "250"),
+    ),
+    Bench(
+        "What durability adds to an answer",
+        "The same questions by the desk alone and by the whole way: stored, begun in the engine, "
+        "admitted, answered, recorded, delivered to a platform that takes the reply at once.",
+        "tests.bench.bench_durability",
+        ("--questions", "80"),
+    ),
+    Bench(
+        "Acknowledging Slack's events",
+        "A real server under 50 signed events a second, while it answers all of them, beside a "
+        "bare server that reads, verifies and says 200.",
+        "tests.bench.bench_acknowledging",
+        ("--seconds", "8"),
+    ),
+    Bench(
+        "Acknowledging Teams' activities",
+        "The same with 50 activities a second, each with a token that is verified, over a thousand "
+        "chats and a hundred channels, and with a connector that takes no more than Teams does.",
+        "tests.bench.bench_teams",
+        ("--seconds", "5"),
+    ),
+    Bench(
+        "A thousand questions at once",
+        "Posted twice to one server with a slow model, a fifth as many in `make bench`.",
+        "tests.bench.load",
+        ("--questions", "200", "--seconds", "1", "--concurrency", "64"),
+    ),
+    Bench(
+        "A question on the web page",
+        "From the click to the bubble that shows the question, while 50 questions a second come "
+        "from as many conversations and all of them are answered; beside it the page when nobody "
+        "asks.",
+        "tests.bench.bench_chat",
+        ("--seconds", "8"),
+    ),
+    Bench(
+        "A search against its raw parts",
+        "One search with permissions, beside a bare FTS5 query and a bare exact vector search.",
+        "tests.bench.bench_retrieval",
+        ("--chunks", "10000"),
+        ("--chunks", "10000", "100000"),
+    ),
+    Bench(
+        "Ingestion against the bare embedder",
+        "Chunks a second of a whole sync over those of the embedder alone, on the same chunks in "
+        "the same run.",
+        "tests.bench.bench_ingestion",
+        ("--rounds", "1"),
+    ),
+    Bench(
+        "Following Confluence",
+        "A space of a local Confluence, with an embedder that costs nothing: a first pass, a look "
+        "at changes and a look at everything where nothing changed; and with the real embedder "
+        "beside that alone, on the same texts.",
+        "tests.bench.bench_confluence",
+        ("--pages", "1000", "--real-pages", "100"),
+    ),
+    Bench(
+        "A day with the answer cache",
+        "The sample company's labelled questions over a simulated day, as uneven as real ones "
+        "(Zipf), without `ANSWER_CACHE` and with it; a recorded model with a stated delay. "
+        "`seconds` are those that the askers waited, together. No aim: how often colleagues ask "
+        "the same differs.",
+        "tests.bench.bench_answer_cache",
+        None,
+    ),
+    Bench(
+        "Time to forget",
+        "A real server over a local Confluence that is looked at whole each minute: seconds from a "
+        "deletion or restriction until no question finds the page. Aims: at most one interval and "
+        "a minute; with the last check, at once.",
+        "tests.sweeps.syncing.removal_delay",
+        None,
+    ),
+)
