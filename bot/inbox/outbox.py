@@ -75,6 +75,10 @@ class ReplyOutbox:
         """Return whether replies to a message are posted, not fetched."""
         return message.thread.platform in self._channels
 
+    def fetched_at(self, interaction: Interaction) -> PostedRef | None:
+        """Return the reference of a reply that its asker fetches; None if it is posted."""
+        return None if self.posts_to(interaction.message) else _unposted_ref(interaction)
+
     def takes_turns(self, message: Message) -> bool:
         """Return whether a reply waits until earlier ones are posted."""
         return isinstance(self._channel(message), TakesTurns)

@@ -51,6 +51,7 @@ class Worklist(Protocol):
         *,
         last: bool,
         posting: bool = True,
+        posted: PostedRef | None = None,
         stages: Sequence[Activity] = (),
     ) -> bool:
         """Record the outcome with its turn in the conversation, its usage and its escalation.
@@ -59,8 +60,8 @@ class Worklist(Protocol):
 
         Return False, and record nothing, if the question was edited since ``interaction`` was
         read, unless it is the ``last`` try. Otherwise the reply may be posted under the same
-        claim. ``posting`` False: it waits for its turn, so its posting has not begun. Raises
-        ClaimLost.
+        claim. ``posting`` False: it waits for its turn, so its posting has not begun. ``posted``:
+        the asker fetches it, so that it is where it belongs by being recorded. Raises ClaimLost.
         """
         ...
 

@@ -186,6 +186,8 @@ class MessageWorker:
             with interaction_span(interaction.message) as span:
                 recorded, outcome = await self._answer(interaction, full=full)
                 describe_outcome(span, outcome)
+                if not self._outbox.posts_to(recorded.message):
+                    return None
                 return await self._outbox.post(recorded, outcome, first=True)
 
     async def _answer(self, interaction: Interaction, *, full: bool) -> tuple[Interaction, Outcome]:
@@ -253,7 +255,12 @@ class MessageWorker:
     ) -> bool:
         posting = not self._outbox.takes_turns(interaction.message)
         return await self._work.close(
-            interaction, outcome, last=last, posting=posting, stages=stages
+            interaction,
+            outcome,
+            last=last,
+            posting=posting,
+            posted=self._outbox.fetched_at(interaction),
+            stages=stages,
         )
 
     async def _run_desk(

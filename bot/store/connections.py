@@ -18,7 +18,7 @@ from weakref import WeakSet
 import aiosqlite
 import structlog
 from sqlalchemy import Connection, Row, Select, UpdateBase, event
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, ExecutionContext
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -32,6 +32,10 @@ Value = TypeVar("Value")
 
 _LONGEST_WAIT_SECONDS = 5.0
 """The longest wait for connections that are, wrongly, still in use when closing."""
+
+JOINED: Mapping[str, object] = {"joined": True}
+"""Execution options of a statement whose result nobody reads: on SQLite it is executed in one trip
+with the next statement or with the commit, which then raises its error."""
 
 Values = Mapping[str, object] | None
 """What the parameters of a statement are, by name; None for a statement without any."""
@@ -269,6 +273,7 @@ def _connect(url: str, threads: ConnectionThreads, *, brief: bool = False) -> As
     if engine.dialect.name == "sqlite":
         event.listen(engine.sync_engine, "connect", set_up_unsynced if brief else set_up_sqlite)
         event.listen(engine.sync_engine, "begin", begin_immediate)
+        event.listen(engine.sync_engine, "before_cursor_execute", _join_with_next)
     else:
         event.listen(engine.sync_engine, "connect", set_up_server)
     return engine
@@ -321,6 +326,20 @@ def begin_immediate(connection: Connection) -> None:
         driver.begin_with_next()
     else:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _join_with_next(
+    connection: Connection,
+    _cursor: object,
+    _statement: str,
+    _parameters: object,
+    context: ExecutionContext | None,
+    _executemany: bool,  # noqa: FBT001
+) -> None:
+    driver = connection.connection.driver_connection
+    joined = context is not None and context.execution_options.get("joined")
+    if joined and isinstance(driver, StatementConnection):
+        driver.join_with_next()
 
 
 def is_damaged(said: str) -> bool:

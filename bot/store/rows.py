@@ -127,6 +127,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def reply_columns(posted: PostedRef | None, *, posting: bool) -> Mapping[str, object]:
+    """Return the columns of a reply that is to be posted, or is ``posted`` by being recorded."""
+    if posted is None:
+        return {"posting": posting}
+    return {
+        "posting": False,
+        "posted_channel": storable(posted.channel),
+        "posted_id": storable(posted.id),
+    }
+
+
 def conversation_row(message: Message) -> dict[str, object]:
     """Return the conversation row of a message's thread."""
     now = utc_now()

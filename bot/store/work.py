@@ -25,7 +25,7 @@ from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import leases, queries, work_queries
-from bot.store.connections import Transactions
+from bot.store.connections import JOINED, Transactions
 from bot.store.learning_tables import ShadowDraftRow, WebhookEventRow
 from bot.store.rows import (
     Rows,
@@ -38,6 +38,7 @@ from bot.store.rows import (
     opening_row,
     posted_ref_of,
     progress_rows,
+    reply_columns,
     turn_rows,
     undelivered_row,
     usage_rows,
@@ -81,7 +82,9 @@ class StoredWork:
             if row is None:
                 return await self._held(connection, message.interaction_id)
             await connection.execute(
-                work_queries.upsert_conversation(dialect), conversation_row(message)
+                work_queries.upsert_conversation(dialect),
+                conversation_row(message),
+                execution_options=JOINED,
             )
             return self._rows.interaction(row)
 
@@ -103,6 +106,7 @@ class StoredWork:
         *,
         last: bool,
         posting: bool = True,
+        posted: PostedRef | None = None,
         stages: Sequence[Activity] = (),
     ) -> bool:
         async with self._transactions.writing() as connection:
@@ -117,9 +121,8 @@ class StoredWork:
                 # Store the message that was answered; the last edit came too late.
                 text = self._rows.message(interaction.message)
                 await connection.execute(work_queries.keep_message(interaction.id, text))
-            await self._close(
-                connection, interaction.message, outcome, posting=posting, stages=stages
-            )
+            reply = reply_columns(posted, posting=posting)
+            await self._close(connection, interaction.message, outcome, reply, stages)
             return True
 
     async def posting(self, interaction: Interaction) -> None:
@@ -207,8 +210,7 @@ class StoredWork:
         connection: AsyncConnection,
         message: Message,
         outcome: Outcome,
-        *,
-        posting: bool,
+        reply: Mapping[str, object],
         stages: Sequence[Activity],
     ) -> None:
         kept, outcome = without_text(_storable_message(message, outcome), outcome)
@@ -216,10 +218,11 @@ class StoredWork:
             message, text = kept, self._rows.message(kept)
             await connection.execute(work_queries.keep_message(message.interaction_id, text))
         outcome = replace(outcome, asker=None)
-        told = {**self._rows.outcome(outcome), "posting": posting}
+        told = {**self._rows.outcome(outcome), **reply}
         if question_of_person_request(message) and not outcome.silent:
             told["answer_type"] = HAND_OVER
-        await connection.execute(*work_queries.finish(message.interaction_id, utc_now(), told))
+        finish = work_queries.finish(message.interaction_id, utc_now(), told)
+        await connection.execute(*finish, execution_options=JOINED)
         if not outcome.is_kept_without_text:
             await self._insert(connection, TurnRow, *turn_rows(message, outcome))
         tenant = message.thread.tenant
@@ -230,7 +233,7 @@ class StoredWork:
             await self._insert(connection, UsageRow, usage)
         save = save_answer(self._transactions.dialect, message, outcome)
         if save is not None:
-            await connection.execute(save)
+            await connection.execute(save, execution_options=JOINED)
         titled = await self._titled(connection, message, outcome)
         escalation = escalation_row(message, titled, self._reminders)
         if escalation is not None:
@@ -318,7 +321,7 @@ class StoredWork:
     ) -> None:
         """Append progress rows; the interaction must be locked."""
         rows = progress_rows(interaction_id, tenant, activities)
-        await connection.execute(work_queries.append_stage(), rows)
+        await connection.execute(work_queries.append_stage(), rows, execution_options=JOINED)
 
     async def _claimed(
         self, connection: AsyncConnection, interaction: Interaction
@@ -352,8 +355,9 @@ class StoredWork:
         self, connection: AsyncConnection, table: type[Table], *rows: Mapping[str, object]
     ) -> None:
         if rows:
-            statement = queries.insert_new(self._transactions.dialect, table)
-            await connection.execute(statement, rows)
+            # Inline: a key that the database makes would be read back.
+            statement = queries.insert_new(self._transactions.dialect, table).inline()
+            await connection.execute(statement, rows, execution_options=JOINED)
 
     async def _write_claimed(self, interaction: Interaction, statement: Update) -> None:
         """Execute an update in a transaction if the claim is still valid. Raises ClaimLost."""

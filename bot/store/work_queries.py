@@ -167,4 +167,4 @@ def append_stage() -> Insert:
     last = select(func.coalesce(func.max(ProgressRow.sequence), 0) + 1).where(
         ProgressRow.interaction_id == bindparam("of")
     )
-    return insert(ProgressRow).values(sequence=last.scalar_subquery())
+    return insert(ProgressRow).inline().values(sequence=last.scalar_subquery())
