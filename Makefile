@@ -13,6 +13,8 @@ INSTALL := install --quiet --disable-pip-version-check --no-deps
 
 # Several workers share the cores: numpy's threads would wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# Tests wait for servers, browsers and timers more than half of the time: five workers keep two cores busy.
+WORKERS ?= 5
 # Every worker imports everything: where byte code may not be kept, each compiles it in each run.
 KEPT_CODE := PYTHONDONTWRITEBYTECODE=
 
@@ -30,7 +32,7 @@ run: $(RUN) ## Serve the sample company on http://127.0.0.1:3978
 	@$(BIN)/python -m bot serve --sample
 
 test: $(DEV) $(PLAYGROUND)/.installed ## Run all tests; no account, no network
-	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
+	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 sweeps: $(DEV) ## Run the long sweeps, which make test runs in small: events, kills, attacks
 	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
