@@ -36,6 +36,7 @@ from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import Casework, QuestionLinks
+from bot.escalations.own_cases import CaseFinder
 from bot.escalations.ports import LinksBack
 from bot.inbox.ports import DurableEngine
 from bot.learning.publishing import Publishes
@@ -51,6 +52,7 @@ from bot.web.board import layout as board
 from bot.web.board import mount_state_pages, mount_work_pages
 from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
+from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
@@ -66,6 +68,7 @@ def build_chat_context(
     check_parts: CheckComponents,
     directory: Directory,
     keeping: AnswerKeeping,
+    origins: QuestionLinks,
 ) -> ChatContext:
     """Build the services that the chat adapters share; nothing is started."""
     readable = ReadableInIndex(components.index)
@@ -99,6 +102,7 @@ def build_chat_context(
             documents=documents,
             check_parts=check_parts,
             directory=directory,
+            origins=origins,
         ),
         check_parts=check_parts,
         drafts=DraftReview(
@@ -120,6 +124,7 @@ def _build_commands(
     documents: DocumentServices,
     check_parts: CheckComponents,
     directory: Directory,
+    origins: QuestionLinks,
 ) -> CommandExecutor:
     return CommandExecutor(
         tenant=settings.tenant,
@@ -131,8 +136,10 @@ def _build_commands(
         ),
         watch=RunWatcher(documents.reindexing.get),
         policies=store.policies,
+        list_channels=store.policies.channels,
         directory=directory,
         check_parts=check_parts,
+        cases=CaseFinder(settings.tenant, store.escalations, store.interactions.get, origins.of),
         words=QuestionWords(store.escalations, store.notes, ReadableInIndex(components.index)),
         digests=DigestSwitch(
             settings.tenant, store.digests, digest_schedule(settings), now=utc_now
@@ -165,6 +172,7 @@ class _Services:
     learning: LearningServices
     personal: PersonalData
     channels: Sequence[Channel]
+    origins: QuestionLinks
 
 
 def build(
@@ -276,6 +284,8 @@ def _build_services(
         is_open=background.supervisor.is_ready,
         more=(personal.job(),),
     )
+    linking = {each.platform: each for each in channels if isinstance(each, LinksBack)}
+    origins = QuestionLinks(store.interactions, linking)
     context = build_chat_context(
         settings,
         components,
@@ -285,9 +295,19 @@ def _build_services(
         check_parts=check_parts,
         directory=directory,
         keeping=AnswerKeeping(settings.tenant, learning.answers, directory),
+        origins=origins,
     )
     return _Services(
-        settings, components, store, background, documents, context, learning, personal, channels
+        settings,
+        components,
+        store,
+        background,
+        documents,
+        context,
+        learning,
+        personal,
+        channels,
+        origins,
     )
 
 
@@ -340,6 +360,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )
+    OwnCasesPage(services.context.commands, store.interactions).mount(app)
 
 
 def _mount_board(
@@ -382,7 +403,6 @@ def _mount_board(
 def _mount_casework(app: web.Application, services: _Services) -> None:
     settings, store, cases = services.settings, services.store, services.background.cases
     readable = ReadableInIndex(services.components.index)
-    linking = {each.platform: each for each in services.channels if isinstance(each, LinksBack)}
     mount_work_pages(
         app,
         tenant=settings.tenant,
@@ -392,6 +412,6 @@ def _mount_casework(app: web.Application, services: _Services) -> None:
         record=store.interactions,
         readable=readable,
         index=services.components.index,
-        origins=QuestionLinks(store.interactions, linking),
+        origins=services.origins,
         patience=timedelta(minutes=settings.escalation_ping_minutes),
     )

@@ -141,12 +141,13 @@ class CaseStep:
 class CaseQuery:
     """Filters and order of a list of cases; an empty filter means all.
 
-    ``words`` are searched in the question. The cases that wait longest come first, unless
-    ``newest_first`` is set.
+    ``asker_id`` is the asker's id on their platform. ``words`` are searched in the question. The
+    cases that wait longest come first, unless ``newest_first`` is set.
     """
 
     states: frozenset[State] = frozenset()
     owner_id: str = ""
+    asker_id: str = ""
     words: str = ""
     newest_first: bool = False
 

@@ -56,6 +56,8 @@ def select_cases(
         statement = statement.where(EscalationRow.state.in_(sorted(query.states)))
     if query.owner_id:
         statement = statement.where(EscalationRow.owner == storable(query.owner_id))
+    if query.asker_id:
+        statement = statement.where(EscalationRow.asker == storable(query.asker_id))
     for word in storable(query.words).split()[: queries.MOST_WORDS]:
         statement = statement.where(EscalationRow.question.icontains(word, autoescape=True))
     if after is None:

@@ -100,6 +100,9 @@ class StoredPolicies:
         text = await self._transactions.scalar(_select_policy(), values)
         return None if text is None else self._codec.decode(text)
 
+    async def channels(self, tenant: str) -> Sequence[str]:
+        return [each.channel for each in await self.all(tenant)]
+
     async def all(self, tenant: str) -> Sequence[PolicyRecord]:
         """Return the policies of all channels that have one, ordered by channel name."""
         row = PolicyRow

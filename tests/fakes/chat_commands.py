@@ -87,6 +87,9 @@ class MemoryPolicies:
     async def of(self, tenant: str, channel: str) -> Policy | None:
         return self.kept.get(channel)
 
+    async def channels(self, tenant: str) -> Sequence[str]:
+        return sorted(self.kept)
+
     async def set(
         self,
         tenant: str,

@@ -23,7 +23,8 @@ from bot.chat.documents import SeenBy
 from bot.chat.messages import ListeningPolicy
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import Audits, Inbox
-from bot.escalations.casework import Casework
+from bot.escalations.casework import Casework, QuestionLinks
+from bot.escalations.own_cases import CaseFinder
 from bot.learning.answer_review import AnswerReview
 from bot.learning.question_words import QuestionWords
 from bot.learning.shadow_mode import DraftReview
@@ -310,8 +311,15 @@ def _orders(store: Store, shelf: MemoryDocuments, tenant: str) -> CommandExecuto
         reindexing=reindexing,
         watch=RunWatcher(shelf.get),
         policies=store.policies,
+        list_channels=store.policies.channels,
         directory=VouchedDirectory(),
         check_parts=_all_well,
+        cases=CaseFinder(
+            tenant,
+            store.escalations,
+            store.interactions.get,
+            QuestionLinks(store.interactions, {}).of,
+        ),
         words=QuestionWords(store.escalations, store.notes, ReadsEverything()),
         digests=DigestSwitch(tenant, store.digests, MONDAY_MORNING, now=lambda: NOON),
     )

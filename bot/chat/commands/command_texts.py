@@ -75,6 +75,7 @@ def help_text(spelling: CommandSyntax, *, admin: bool) -> str:
         _WHAT,
         f"{command}help: this list",
         f"{command}status: what I answer from, and how fresh it is",
+        f"{command}my cases: your questions that people have",
     ]
     if command:
         lines[1:1] = [
@@ -113,7 +114,7 @@ def status_text(
     Only admins see the components by name with their problems, which may contain paths and
     settings.
     """
-    lines = [*_summary(parts), *_spaces(spaces, now)]
+    lines = [*_summary(parts), *space_lines(spaces, now)]
     if admin:
         lines += ["", "Parts:", *(_part(part) for part in parts)]
     return "\n".join([*lines, f"Frontdesk {__version__}"])
@@ -143,7 +144,8 @@ def _summary(parts: Sequence[ComponentStatus]) -> Iterator[str]:
         yield "I answer in the pages' own words."
 
 
-def _spaces(spaces: Sequence[Space], now: datetime) -> Iterator[str]:
+def space_lines(spaces: Sequence[Space], now: datetime) -> Iterator[str]:
+    """Yield the lines of what may be asked and how fresh it is."""
     if not spaces:
         yield "I have no pages to answer from yet."
         return

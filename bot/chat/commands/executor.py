@@ -26,6 +26,7 @@ from bot.chat.commands.channel_settings import (
 )
 from bot.chat.commands.command_texts import SHARES, SHARES_NOT, help_text, status_text
 from bot.chat.commands.digest_switch import DigestSwitch
+from bot.chat.commands.overview import NOT_READ_ALONE, Overview, overview_text
 from bot.chat.commands.reindexing import ReindexRuns
 from bot.chat.commands.run_status import RunStatus, RunWatcher
 from bot.chat.commands.types import (
@@ -36,6 +37,7 @@ from bot.chat.commands.types import (
     Done,
     HelpRequest,
     InGroup,
+    MyCasesRequest,
     Refused,
     ReindexCancelRequest,
     ReindexRequest,
@@ -50,6 +52,7 @@ from bot.domain.errors import BotError, DeliveryFailed, StoreUnavailable
 from bot.domain.health import CheckComponents
 from bot.domain.messages import Person, Platform, Policy
 from bot.domain.ports import Directory, Policies
+from bot.escalations.own_cases import CaseFinder
 from bot.learning.question_words import QuestionWords
 from ingestion.library import Space
 from rag.types import EVERYONE
@@ -167,9 +170,11 @@ class CommandExecutor:
         reindexing: Starts, lists and cancels runs.
         watch: Follows a run to its end.
         policies: Policies of channels.
+        list_channels: Returns the channels of a tenant that have a policy.
         directory: Looks up what a colleague may read.
         check_parts: Returns the status of every component.
-        words: Records who lets others see their questions.
+        cases: Finds a person's cases.
+    words: Records who lets others see their questions.
         digests: Records who gets the weekly digest.
         served: Spaces that may be answered from at all; None is all.
         models: Models that a channel can choose beside ``usual_model`` (None: no model).
@@ -179,8 +184,10 @@ class CommandExecutor:
     reindexing: ReindexRuns
     watch: RunWatcher
     policies: Policies
+    list_channels: Callable[[str], Awaitable[Sequence[str]]]
     directory: Directory
     check_parts: CheckComponents
+    cases: CaseFinder
     words: QuestionWords
     digests: DigestSwitch
     served: frozenset[str] | None = None
@@ -192,13 +199,17 @@ class CommandExecutor:
         """Return the help text for the caller's role."""
         return Done(help_text(by.spelling, admin=await self._refusal(by) is None))
 
-    async def answer(self, request: TextRequest, by: CommandCaller) -> Done | Refused:
+    async def answer(  # noqa: PLR0911 - one for each command
+        self, request: TextRequest, by: CommandCaller
+    ) -> Done | Refused:
         """Execute a command whose result is text alone."""
         match request:
             case HelpRequest():
                 return await self.help(by)
             case StatusRequest():
                 return await self.status(by)
+            case MyCasesRequest():
+                return await self.my_cases(by)
             case ReindexStatusRequest():
                 return await self.reindex_status(by)
             case ReindexCancelRequest():
@@ -225,6 +236,29 @@ class CommandExecutor:
             return Done(status_text(parts, spaces, self.now(), admin=admin))
 
         return await _or_refused(report)
+
+    async def my_cases(self, by: CommandCaller) -> Done | Refused:
+        """Return the caller's cases as text; refused where somebody else reads the reply."""
+        if not by.alone:
+            return Refused(NOT_READ_ALONE)
+
+        async def report() -> Done:
+            return Done(overview_text(await self.overview(by), self.now()))
+
+        return await _or_refused(report)
+
+    async def overview(self, by: CommandCaller) -> Overview:
+        """Return the caller's cases, what they may ask, and for admins the channels' settings.
+
+        Raises StoreUnavailable.
+        """
+        own = await self.directory.principals(self.tenant, by.person)
+        admin = await self._refusal(by) is None
+        return Overview(
+            cases=await self.cases.of(by.platform, by.person),
+            spaces=tuple(await self._spaces(own | {EVERYONE})),
+            channels=tuple(await self.list_channels(self.tenant)) if admin else (),
+        )
 
     async def share(self, request: ShareRequest, by: CommandCaller) -> Done | Refused:
         """Let others see the caller's questions, or stop that; return which of them holds."""

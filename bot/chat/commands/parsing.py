@@ -19,6 +19,7 @@ from bot.chat.commands.types import (
     DigestRequest,
     HelpRequest,
     InvalidCommand,
+    MyCasesRequest,
     PageByUrl,
     ReindexCancelRequest,
     ReindexRequest,
@@ -108,6 +109,8 @@ _WHY_IN_WORDS = re.compile(
 
 _SHARING = re.compile(r"/?share my questions(?: (on|off))?[ .!?]*", re.IGNORECASE)
 
+_MY_CASES = re.compile(r"/?my (?:open )?(?:cases|questions)[ .!?]*", re.IGNORECASE)
+
 _DIGEST = re.compile(r"/?digest(?: (on|off))?[ .!?]*", re.IGNORECASE)
 
 _LIKENESS = 0.85
@@ -162,10 +165,19 @@ def asks_why(text: str) -> bool:
     return _WHY_IN_WORDS.fullmatch(" ".join(text.split())) is not None
 
 
-def _whole_phrase(text: str) -> WhyRequest | ShareRequest | DigestRequest | None:
+def asks_for_cases(text: str) -> bool:
+    """Return whether a text only asks for the writer's own cases."""
+    return _MY_CASES.fullmatch(" ".join(text.split())) is not None
+
+
+def _whole_phrase(
+    text: str,
+) -> WhyRequest | MyCasesRequest | ShareRequest | DigestRequest | None:
     """Return the command that a whole text is in words; None if it is none."""
     if asks_why(text):
         return WhyRequest()
+    if asks_for_cases(text):
+        return MyCasesRequest()
     said = " ".join(text.split())
     if found := _SHARING.fullmatch(said):
         return ShareRequest(_switch(found[1]))

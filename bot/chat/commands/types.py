@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from bot.domain.cases import expert_of
 from bot.domain.messages import Person
 
 InGroup = Callable[[str, str], Awaitable[bool]]
@@ -102,9 +103,15 @@ class DigestRequest:
     wanted: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MyCasesRequest:
+    """List the caller's questions to people, and what they have as an expert."""
+
+
 TextRequest = (
     HelpRequest
     | StatusRequest
+    | MyCasesRequest
     | ReindexStatusRequest
     | ReindexCancelRequest
     | ShareRequest
@@ -167,6 +174,11 @@ class CommandCaller:
     in_group: InGroup | None = None
     alone: bool = True
     channel: str = ""
+
+    @property
+    def expert_id(self) -> str:
+        """The id that the caller has as an expert (bot.domain.cases.expert_of)."""
+        return expert_of(self.platform, self.person).id
 
     @property
     def actor(self) -> str:

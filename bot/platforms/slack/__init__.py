@@ -30,6 +30,7 @@ from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.channel_settings import SettingsDialog
 from bot.platforms.slack.dispatch import Dispatcher, Endpoint, Listener, bolt_app
 from bot.platforms.slack.drafts import DraftButtons
+from bot.platforms.slack.home_tab import HomeTab
 from bot.platforms.slack.members import MemberNames
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.notices import AskerButtons
@@ -109,14 +110,15 @@ def listeners(
     messages = MessageListener(
         identity, context, channel.mention_names, replies, channel.tell_alone
     )
+    commands = command_listeners(channel, context, followers=followers)
     return (
+        *commands,
         InstallationEvents(context, identity=identity, client=client, background=background),
         EditListener(identity, context, messages),
         StopEvents(context, channel.sessions, channel.tell_alone),
         replies,
         *case_listeners(channel, context),
         *answer_listeners(channel, context),
-        *command_listeners(channel, context, followers=followers),
         messages,
     )
 
@@ -172,6 +174,8 @@ def command_listeners(
         followers=followers,
         presses=PressDispatcher(channel.client, channel.background),
     )
+    home = HomeTab(channel.client, context.commands, senders, channel.background)
+    channel.cases_changed = home.changed
     commands = SlashCommands(
         channel=channel,
         context=context,
@@ -181,7 +185,7 @@ def command_listeners(
         explain_action=ExplainAction(context.explainer, context.tenant, _readers(channel, context)),
         explanation_modals=ExplanationModals(channel.client),
     )
-    return (commands, settings, reindexing)
+    return (home, commands, settings, reindexing)
 
 
 def thread_replies(channel: SlackChannel, context: ChatContext) -> SlackThreadReplies:

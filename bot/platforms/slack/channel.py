@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Literal
 
@@ -62,6 +62,10 @@ def connect(
     return SlackChannel(client, settings, notes or NullNotes())
 
 
+def _draw_nothing(*_: str) -> None:
+    """No Home tab is served."""
+
+
 class SlackChannel:
     """Slack as a channel: delivers replies, shows progress, posts cards and notices.
 
@@ -92,6 +96,7 @@ class SlackChannel:
         self.drafts = drafts = Drafts(client, self.colleagues, notes)
         self._health_checks = HealthChecks(client, self.identity, self.colleagues, settings)
         self._notices = AskerNotices(client, notes)
+        self.cases_changed: Callable[..., None] = _draw_nothing
         self._replies = Replies(client, self.people)
         self._command_replies = CommandReplies(client, notes, self.people)
         self._status = ProgressStatus(client, notes, self.background, self.sessions)
@@ -204,7 +209,8 @@ class SlackChannel:
         self._notices.latest.casework = casework
 
     async def show(self, message: Message, view: CaseView) -> None:
-        """Update the card and the last notice to the asker."""
+        """Update the card and the last notice to the asker, and the Home tabs of both sides."""
+        self.cases_changed(message.author.id, view.case.status.owner_id)
         if message.thread.platform == "slack":
             await self.people.updates.show(message, view)
             await self._notices.latest.show(message, view)

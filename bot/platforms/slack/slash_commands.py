@@ -19,7 +19,7 @@ from bot.answering.explanations.explainer import NOTHING_YET, Explanation
 from bot.chat.actions import ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandSenders, reply_to_command
-from bot.chat.commands.parsing import parse_command_text, parse_reindex_text
+from bot.chat.commands.parsing import asks_for_cases, parse_command_text, parse_reindex_text
 from bot.chat.commands.types import (
     AskRequest,
     CommandCaller,
@@ -34,8 +34,9 @@ from bot.domain.markdown import clip, split
 from bot.domain.messages import Message, Person, Thread
 from bot.platforms.slack.actions.answer_buttons import ExplanationModals
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.payloads.events import Event, id_at, text_at
+from bot.platforms.slack.payloads.events import Event, id_at, text_at, ts_at
 from bot.platforms.slack.payloads.markup import escaped, from_mrkdwn, unescaped
+from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import SECTION_LIMIT, MessageForm, blocks_of, section
 
 _MOST_SECTIONS = 4
@@ -126,6 +127,11 @@ _LONGEST_ECHO = 300
 log = structlog.get_logger(__name__)
 
 
+async def _asks_for_own_cases(event: dict[str, object]) -> bool:
+    written = text_at(event, "channel_type") == "im" and not event.get("bot_id")
+    return written and not event.get("subtype") and asks_for_cases(text_at(event, "text"))
+
+
 OpenModal = Callable[[Command, CommandCaller], Awaitable[MessageForm | None]]
 """Answers a command with a modal; returns a message if none is opened. Raises BotError."""
 
@@ -151,6 +157,7 @@ class SlashCommands:
     def register(self, bolt: AsyncApp) -> None:
         bolt.command(FRONTDESK)(self._on_command)
         bolt.command(REINDEX)(self._on_command)
+        bolt.event("message", matchers=[_asks_for_own_cases])(self._on_words)
 
     async def _on_command(self, ack: AsyncAck, body: dict[str, object]) -> None:
         command = parse_slash_command(body)
@@ -170,6 +177,22 @@ class SlashCommands:
             await ack()
         else:
             await ack(text=form.text, blocks=blocks_of(form), response_type="ephemeral")
+
+    async def _on_words(self, event: dict[str, object]) -> None:
+        """List the writer's cases, once, in the thread of a direct message that asks for them."""
+        channel, user, ts = id_at(event, "channel"), id_at(event, "user"), ts_at(event, "ts")
+        key = f"slack:words:{channel}:{ts}"
+        if channel and user and ts and await self.context.notes.first(self.context.tenant, key):
+            place = Place(channel, ts_at(event, "thread_ts") or ts, since=ts)
+            self.channel.background.run(self._say_cases(place, user), what="own cases")
+
+    async def _say_cases(self, place: Place, user: str) -> None:
+        async def run() -> MessageForm:
+            by = await self.senders.caller(user)
+            return plain_message((await self.context.commands.my_cases(by)).text)
+
+        form = await reply_to_command(run, plain_message, platform="slack")
+        await self.channel.client.chat_post_message(place, (form,))
 
     async def _respond_late(
         self, command: Command, answering: asyncio.Task[MessageForm | None]

@@ -160,9 +160,17 @@ _VIEW = shape(
 )
 
 
+_HOME = shape({"type": one_of("home"), "blocks": wrong_view}, external_id=string(255, 0))
+
+
+def home_problem(payload: object) -> str:
+    """Return why Slack refuses a Home tab, "" when it takes it."""
+    return _HOME(payload)
+
+
 @dataclass
 class View:
-    """A modal that a person has before them."""
+    """A modal that a person has before them, or their Home tab."""
 
     id: str
     user: str
@@ -178,7 +186,8 @@ class View:
     @property
     def shown(self) -> str:
         """What a person reads: title, blocks and the button that sends it."""
-        title = [self.payload["title"]["text"], *map(block_text, self.payload["blocks"])]
+        named = [self.payload["title"]["text"]] if "title" in self.payload else []
+        title = [*named, *map(block_text, self.payload["blocks"])]
         return "\n".join([*title, (self.payload.get("submit") or {}).get("text", "")]).strip()
 
     def told(self) -> dict[str, Any]:

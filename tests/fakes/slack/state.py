@@ -115,6 +115,7 @@ _TIER_OF = {
     "users.list": 2,
     "users.lookupByEmail": 3,
     "views.open": 4,
+    "views.publish": 4,
     "views.update": 4,
 }
 
@@ -321,7 +322,8 @@ class Workspace:
 
     The bot is a member of ``channels``, which are ``rooms`` seen as a set. ``page_size`` is the
     most that one list returns, whatever is asked for; ``gone`` are questions that their askers
-    deleted. ``sessions`` are how threads stand, by channel and ts: Stop is shown in some.
+    deleted. ``home_tabs`` are the views published for each person, the last one is
+    seen. ``sessions`` are how threads stand, by channel and ts: Stop is shown in some.
     ``subscribed`` are the events that the app is sent; ``sparse_mentions`` leaves files out of
     mentions, as Slack was seen to do. ``lost`` is the error that every call gets
     once the app is removed. ``now`` is the clock for all that runs out, in seconds.
@@ -340,6 +342,7 @@ class Workspace:
     files: dict[str, StoredFile] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     open_views: list[View] = field(default_factory=list)
+    home_tabs: dict[str, list[View]] = field(default_factory=dict)
     page_size: int = 1_000
     block_types: frozenset[str] = BLOCK_TYPES
     scopes: tuple[str, ...] = scopes.INSTALLED

@@ -12,7 +12,7 @@ from tests.fakes.slack import names
 from tests.fakes.slack.blocks import refusal, wrong_in
 from tests.fakes.slack.exchange import error, ok, told
 from tests.fakes.slack.people import Member, Room
-from tests.fakes.slack.posts import LOGIN_PAGE, Post, View, view_problem
+from tests.fakes.slack.posts import LOGIN_PAGE, Post, View, home_problem, view_problem
 from tests.fakes.slack.state import Ticket, Workspace
 
 _EDIT_TEXT_LIMIT = 4_000
@@ -475,4 +475,18 @@ def _view_by_id(slack: Workspace, view_id: str) -> View | None:
     return next((view for view in slack.open_views if view.id == view_id), None)
 
 
-VIEW_METHODS = {"views.open": open_view, "views.update": update_view}
+def publish_view(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
+    wrong = home_problem(arguments["view"])
+    if wrong:
+        return error("invalid_arguments", wrong)
+    user = str(arguments["user_id"])
+    view = View(f"V{slack.next_ts().replace('.', '')}", user, arguments["view"])
+    slack.home_tabs.setdefault(user, []).append(view)
+    return ok(view=view.told())
+
+
+VIEW_METHODS = {
+    "views.publish": publish_view,
+    "views.open": open_view,
+    "views.update": update_view,
+}

@@ -389,6 +389,12 @@ class SlackClient:
         )
         return text_at(answer.get("view") or {}, "id")
 
+    async def views_publish(self, user: str, view: Mapping[str, object]) -> None:
+        """Replace a user's Home tab."""
+        await self.caller.call(
+            "views.publish", lambda: self.web.views_publish(user_id=user, view={**view})
+        )
+
     async def views_update(self, view_id: str, view: Mapping[str, object]) -> None:
         """Replace the view of an open modal."""
         await self.caller.call(

@@ -45,8 +45,9 @@ from bot.chat.commands.types import (
 from bot.chat.documents import SeenBy
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.health import ComponentStatus
-from bot.domain.messages import NO_MODEL, Person, Policy
+from bot.domain.messages import NO_MODEL, InteractionId, Person, Policy
 from bot.domain.settings import Settings
+from bot.escalations.own_cases import CaseFinder
 from bot.learning.question_words import QuestionWords
 from bot.store.database import open_store, sqlite_url
 from ingestion.library import Space
@@ -64,6 +65,7 @@ from tests.fakes.chat_commands import (
 )
 from tests.fakes.chat_context import MemoryDocuments, ReadsPages, document
 from tests.fakes.digests import MONDAY_MORNING, MemoryDigests
+from tests.fakes.escalations import MemoryCases, MemoryRecord
 from tests.fakes.http_server import (
     PAGES,
     TOKEN,
@@ -91,6 +93,10 @@ def shelf() -> MemoryDocuments:
     return kept
 
 
+async def no_link(_: InteractionId) -> None:
+    """The question was asked where no link leads."""
+
+
 def orders(
     kept: MemoryDocuments | None = None,
     *,
@@ -98,17 +104,21 @@ def orders(
     audits: MemoryAudits | None = None,
     served: frozenset[str] | None = None,
     digests: MemoryDigests | None = None,
+    cases: MemoryCases | None = None,
 ) -> CommandExecutor:
-    kept = kept or shelf()
+    kept, policies = kept or shelf(), policies or MemoryPolicies()
+    found = CaseFinder("default", cases or MemoryCases(), MemoryRecord().get, no_link)
     return CommandExecutor(
         tenant="default",
         reindexing=ReindexRuns(
             tenant="default", documents=kept, runs=kept, audits=audits or MemoryAudits()
         ),
         watch=RunWatcher(kept.get),
-        policies=policies or MemoryPolicies(),
+        policies=policies,
+        list_channels=policies.channels,
         directory=VouchedDirectory(),
         check_parts=parts,
+        cases=found,
         words=QuestionWords(NoWorkers(), MemoryNotes(), ReadsPages()),
         digests=DigestSwitch("default", digests or MemoryDigests(), MONDAY_MORNING, lambda: NOON),
         served=served,
