@@ -322,6 +322,7 @@ class Workspace:
     The bot is a member of ``channels``, which are ``rooms`` seen as a set. ``page_size`` is the
     most that one list returns, whatever is asked for; ``gone`` are questions that their askers
     deleted. ``sessions`` are how threads stand, by channel and ts: Stop is shown in some.
+    ``titles`` are what they were called first. ``refused_fields`` are refused by name.
     ``subscribed`` are the events that the app is sent; ``sparse_mentions`` leaves files out of
     mentions, as Slack was seen to do. ``lost`` is the error that every call gets
     once the app is removed. ``now`` is the clock for all that runs out, in seconds.
@@ -332,6 +333,8 @@ class Workspace:
     requests: list[Request] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
     sessions: dict[tuple[str, str], str] = field(default_factory=dict)
+    titles: dict[tuple[str, str], str] = field(default_factory=dict)
+    refused_fields: frozenset[str] = frozenset()
     prompts: list[dict[str, Any]] = field(default_factory=list)
     faults: dict[str, deque[Fault | None]] = field(default_factory=lambda: defaultdict(deque))
     people: dict[str, Member] = field(default_factory=everybody)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.chat.response_view import COMPOSED_NOTE
 from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import Clarification, Outcome, Reply, Response
 from bot.domain.messages import InteractionId, Message, Person, Thread
@@ -105,7 +106,7 @@ def strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:
 
 def test_pages_beyond_the_citations_tell_space_and_age() -> None:
     old = replace(LOCAL, space="HR", updated_at=NOW - timedelta(days=100))
-    text = only(replace(ANSWER, sources=(VPN, old)))["text"]
+    text = only(replace(ANSWER, tone="found", sources=(VPN, old)))["text"]
     assert text.split("\n\n")[1:] == [
         "**Sources**",
         "- \\[2\\] Offices, HR, updated 3 months ago",
@@ -205,7 +206,8 @@ def test_what_is_told_in_private_can_be_neither_pressed_nor_judged() -> None:
 
 
 def test_remarks_stand_below_as_plain_text() -> None:
-    activity = only(ANSWER, remarks=("I did not read *a*.png: see evil.example.",))
+    quoted = replace(ANSWER, tone="found")
+    activity = only(quoted, remarks=("I did not read *a*.png: see evil.example.",))
     assert activity["text"].endswith("I did not read \\*a\\*.png: see `evil.example`.")
 
 
@@ -215,6 +217,7 @@ def test_tables_and_code_hang_below_where_the_text_names_them() -> None:
     activity = only(replace(ANSWER, parts=parts))
     assert activity["text"] == (
         "First [1]\n\n_Table 1, below_: a \u00b7 b\n\n[1]\n\nThen:\n\n_Code 1, below_\n\nDone."
+        f"\n\n{COMPOSED_NOTE}"
     )
     body = card(activity)["body"]
     assert [each["type"] for each in body] == ["TextBlock", "Table", "TextBlock", "CodeBlock"]
@@ -276,9 +279,8 @@ SMALL_TABLE = "|a|b|\n|-|-|\n|c|d|\n\n"
 
 
 def test_lines_stay_lines() -> None:
-    text = only(replace(ANSWER, text="I read it so:\nRestart [1].\n- one\n- two\n\n> a\n> b"))[
-        "text"
-    ]
+    lines = "I read it so:\nRestart [1].\n- one\n- two\n\n> a\n> b"
+    text = only(replace(ANSWER, tone="found", text=lines))["text"]
     assert text == "I read it so:  \nRestart [1].\n- one\n- two\n\n> a  \n> b"
 
 
