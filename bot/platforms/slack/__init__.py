@@ -110,7 +110,13 @@ def listeners(
         identity, context, channel.mention_names, replies, channel.tell_alone
     )
     return (
-        InstallationEvents(context, identity=identity, client=client, background=background),
+        InstallationEvents(
+            context,
+            identity=identity,
+            client=client,
+            background=background,
+            prompts=channel.settings.prompts,
+        ),
         EditListener(identity, context, messages),
         StopEvents(context, channel.sessions, channel.tell_alone),
         replies,

@@ -16,9 +16,9 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.command_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.types import InvalidCommand
 from bot.domain.settings import Settings
+from bot.domain.suggested_prompts import DEFAULT_PROMPTS
 from bot.platforms.slack import PATH, dispatch, mount
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
@@ -307,7 +307,7 @@ def test_the_prompts_are_those_that_are_offered_later_too(manifest: dict[str, An
     prompts = manifest["features"]["agent_view"]["suggested_prompts"]
 
     assert [(each["title"], each["message"]) for each in prompts] == [
-        (prompt.title, prompt.message) for prompt in SUGGESTED_PROMPTS
+        (prompt.title, prompt.message) for prompt in DEFAULT_PROMPTS
     ]
 
 
