@@ -328,7 +328,9 @@ def auth_test(slack: Workspace, _: dict[str, Any]) -> web.Response:
         user="frontdesk",
         user_id=names.BOT_USER,
         bot_id=names.BOT,
-        team_id=names.TEAM,
+        team_id=slack.organisation or names.TEAM,
+        enterprise_id=slack.organisation or None,
+        is_enterprise_install=bool(slack.organisation),
     )
     answer.headers["x-oauth-scopes"] = ",".join(slack.scopes)
     return answer
