@@ -40,7 +40,7 @@ MESSAGE = Message(
     received_at=NOW,
 )
 PRICES = Table(("a", "b"), (("1", "2"),), (1,))
-PLANS = Table(("Plan", "Price"), tuple((f"Plan {n}", str(n)) for n in range(50)), (1,))
+PLANS = Table(("Plan", "Price"), tuple((f"Plan {n}", str(n)) for n in range(200)), (1,))
 TABLE = "| Plan | Price |\n|---|--:|\n" + "\n".join(f"| Plan {n} | {n} [1] |" for n in range(50))
 
 
@@ -165,7 +165,7 @@ def test_small_talk_by_a_model_says_so() -> None:
 def test_the_most_sensitive_page_marks_every_part() -> None:
     marked = sensitivity_of(("secret=Confidential",))
     page = replace(VPN, labels=("secret",))
-    answer = replace(ANSWER, text="Restart. " * 3_000, sources=(page,))
+    answer = replace(ANSWER, text="Restart. " * 12_000, sources=(page,))
     parts = shown(answer, marked)
     assert len(parts) > 1
     assert [part["entities"][0]["usageInfo"]["name"] for part in parts] == ["Confidential"] * len(
@@ -176,7 +176,7 @@ def test_the_most_sensitive_page_marks_every_part() -> None:
 
 
 def test_buttons_are_below_the_last_part_and_thumbs_below_the_first() -> None:
-    first, *_, last = shown(replace(ANSWER, text="Restart [1]. " * 3_000))
+    first, *_, last = shown(replace(ANSWER, text="Restart [1]. " * 12_000))
     assert first["channelData"] == {"feedbackLoop": {"type": "default"}}
     assert "attachments" not in first
     assert "channelData" not in last
@@ -299,19 +299,19 @@ def test_what_looks_like_a_mark_in_code_cites_nothing() -> None:
     assert "\\[1\\] [VPN guide" in activity["text"]
 
 
-def test_a_table_of_fifty_rows_is_cut_into_cards_that_fit() -> None:
+def test_a_table_of_many_rows_is_cut_into_cards_that_fit() -> None:
     parts = shown(replace(ANSWER, parts=(paragraph("Before."), PLANS, paragraph("After."))))
     assert len(parts) > 1
     tables = [each for part in parts for each in card(part)["body"] if each["type"] == "Table"]
     first = [row["cells"][0]["items"][0]["text"] for table in tables for row in table["rows"][1:]]
-    assert first == [f"Plan {n}" for n in range(50)]
+    assert first == [f"Plan {n}" for n in range(200)]
     words = "\n".join(part["text"] for part in parts)
     order = ["Before.", *(f"part {n} of" for n in range(1, len(tables) + 1)), "After."]
     assert sorted(order, key=words.index) == order
 
 
 def test_a_table_with_too_large_a_row_is_a_list() -> None:
-    table = Table(("a", "b"), (("x " * 9_000, "2"),))
+    table = Table(("a", "b"), (("x " * 36_000, "2"),))
     parts = shown(replace(ANSWER, parts=(table,)))
     assert parts[0]["text"].startswith("_(1 of")
     assert "a \u00b7 b:" in parts[0]["text"]

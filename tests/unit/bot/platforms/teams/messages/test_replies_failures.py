@@ -110,7 +110,7 @@ _BEGINNING = 22
 
 WHENS: tuple[When, ...] = ("before", "after")
 PRIVATE = replace(ANSWER, text="For you: sesame [1].")
-LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))
+LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 400 for n in range(60)))
 
 
 class Killed(BaseException):

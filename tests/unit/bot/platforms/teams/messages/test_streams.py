@@ -40,7 +40,7 @@ from tests.fakes.teams.posts import Stream
 from tests.fakes.teams.server import FakeTeams
 from tests.unit.bot.platforms.teams.conftest import Restart
 
-LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))
+LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 400 for n in range(60)))
 LOST = Fault(status=0, after=True)
 NOTE = f"\n\n{COMPOSED_NOTE}"
 
