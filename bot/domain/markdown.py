@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _FENCE_MARK = re.compile(r"`{3,}|~{3,}")
@@ -165,33 +166,58 @@ def _fenced(fence: str, body: str) -> str:
 def _packed(
     units: Sequence[str] | Iterator[str], joint: str, fits: Callable[[str], bool]
 ) -> list[str]:
-    """Join units while they fit; split a unit that does not fit alone."""
+    """Join units while they fit; split a unit that does not fit alone.
+
+    How many units go together is searched by doubling and halving: measuring after each one costs
+    the square of a long block's length.
+    """
+    pieces = [piece for unit in units for piece in _cut(unit, fits)]
     packed: list[str] = []
-    for unit in units:
-        for piece in _cut(unit, fits):
-            if packed and fits(packed[-1] + joint + piece):
-                packed[-1] += joint + piece
-            else:
-                packed.append(piece)
+    start = 0
+    while start < len(pieces):
+        end = _end_of_fitting(pieces, start, joint, fits)
+        packed.append(joint.join(pieces[start:end]))
+        start = end
     return packed
 
 
+def _end_of_fitting(
+    pieces: Sequence[str], start: int, joint: str, fits: Callable[[str], bool]
+) -> int:
+    """Return the end of the longest run of pieces from ``start`` that fits, at least one piece."""
+    most = len(pieces) - start
+    return start + _most_that_fit(most, lambda n: fits(joint.join(pieces[start : start + n])))
+
+
 def _cut(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
-    while not fits(text) and len(text) > 1:
-        longest = _longest(text, fits)
-        space = text.rfind(" ", 1, longest + 1)
-        at = space if space > longest // 2 else longest
-        yield text[:at]
-        text = text[at:].removeprefix(" ")
-    yield text
+    start = 0
+    while start < len(text) or not text:
+        rest = len(text) - start
+        longest = _most_that_fit(rest, partial(_fits_from, text, start, fits))
+        if longest >= rest:
+            yield text[start:]
+            return
+        end = start + longest
+        space = text.rfind(" ", start + 1, end + 1)
+        at = space if space - start > longest // 2 else end
+        yield text[start:at]
+        start = at + text.startswith(" ", at)
 
 
-def _longest(text: str, fits: Callable[[str], bool]) -> int:
-    """Return the length of the longest prefix that fits, at least 1."""
-    low, high = 1, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(text[:middle]) else (low, middle - 1)
+def _fits_from(text: str, start: int, fits: Callable[[str], bool], length: int) -> bool:
+    return fits(text[start : start + length])
+
+
+def _most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number up to ``most`` that fits, at least 1."""
+    low, step = 1, 1
+    while low + step <= most and fits(low + step):
+        low += step
+        step *= 2
+    high = min(low + step, most + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return low
 
 

@@ -26,6 +26,7 @@ from bot.domain.markdown import clip, disarm, outside_code, plain_code, split, w
 from bot.domain.messages import InteractionId
 from bot.domain.urls import board_case, safe_redirect_path, with_public_links
 from tests.fakes.bot_ports import generic_outcome
+from tests.fakes.costs import costs_in_proportion
 from tests.fakes.desk import LOCAL, VPN
 
 pytestmark = pytest.mark.attack
@@ -334,3 +335,11 @@ def test_a_case_opens_on_the_board_where_colleagues_have_an_address_of_it() -> N
         "https://help.example/board/escalations/i-1"
     )
     assert board_case(case_id, None) == ""
+
+
+@pytest.mark.parametrize("piece", ["a line of words\n", "words and words ", "unbroken"])
+def test_splitting_costs_in_proportion_to_the_length(piece: str) -> None:
+    def in_two(text: str) -> tuple[str, ...]:
+        return split(text, len(text) // 2, size=lambda part: len(part.encode()))
+
+    assert costs_in_proportion(in_two, piece, 800_000)
