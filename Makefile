@@ -41,6 +41,7 @@ attack: $(EVALS) ## Attack it by hostile text, forged tokens, bodies and uploads
 	@failed=0; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --attack -n 2 --dist loadgroup $(ARGS) || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.attacks_eval || failed=1; \
+	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.payloads_eval || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.lookalikes_eval || failed=1; \
 	exit $$failed
 

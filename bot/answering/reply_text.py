@@ -116,6 +116,14 @@ def is_from_people(reply: Reply) -> bool:
     return bool(reply.sources) and all(each.source_type == ANSWER_SOURCE for each in reply.sources)
 
 
+def is_composed(response: Response) -> bool:
+    """Return whether a model composed the answer, rather than that the wiki is quoted."""
+    if not isinstance(response, Reply) or response.tone != "answer" or response.refused:
+        return False
+    parts = response.parts
+    return not parts or any(not isinstance(part, Quotation) for part in parts)
+
+
 def text_without_intro(reply: Reply) -> str:
     """Return the text of a reply without the words that a heading says in their place."""
     return reply.text.removeprefix(_intro(reply)).lstrip("\n")

@@ -9,7 +9,7 @@ from typing import assert_never
 from urllib.parse import quote, urlsplit
 
 from bot.answering.permitted_views import SearchFinding
-from bot.answering.reply_text import framed_parts
+from bot.answering.reply_text import framed_parts, is_composed
 from bot.domain.formatting import WARNING_SIGN, counted, superseded_warnings
 from bot.domain.interactions import (
     Clarification,
@@ -49,6 +49,9 @@ _UNCONFIRMED = "Pages that may help (not confirmed)"
 _MOST_CASE_PAGES = 5
 _LABEL_LENGTH = 150
 _REMARK_LENGTH = 300
+COMPOSED_NOTE = "AI-composed, checked against its sources."
+"""Shown below what a model composed; not where the wiki is quoted."""
+
 _SPACE_LENGTH = 60
 _URL_LENGTH = 1_000
 _URL_CHARACTERS = "%/:=&?~#+!$,;'@*-._"
@@ -130,12 +133,14 @@ def activity_text(activity: Activity) -> str:
 def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) -> ResponseView:
     """Return the view of a response, for a thread that is private to the asker or not.
 
-    ``remarks`` are those of its outcome; a reply for the asker alone has none.
+    ``remarks`` are those of its outcome; a reply for the asker alone has none. The last of those
+    shown says that a model composed the response.
     """
     shown = _rendered(response, private=private)
     cited = response.sources if isinstance(response, Reply) else ()
     warnings = (f"{WARNING_SIGN} {each}" for each in superseded_warnings(cited))
-    shown_remarks = tuple(clip(each, _REMARK_LENGTH) for each in (*warnings, *remarks))
+    composed = (COMPOSED_NOTE,) if is_composed(response) else ()
+    shown_remarks = tuple(clip(each, _REMARK_LENGTH) for each in (*warnings, *remarks, *composed))
     return replace(shown, remarks=shown_remarks)
 
 

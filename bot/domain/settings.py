@@ -7,23 +7,16 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from bot.domain.learning_settings import LearningSettings
+from bot.domain.chat_settings import ChatSettings
 from bot.domain.model_settings import NESTED
 from bot.domain.urls import is_local_host, with_driver
 
 NOT_FOUND = "I couldn't find that in our wiki."
 
-PLACEHOLDER = "Ask about IT, HR, travel \u2026"
-
-EXAMPLES = (
-    "vpn says error 809, what now?; How do I reset my password?; Who approves travel?; "
-    "Can I talk to a human?"
-)
-
 ESCALATION = "I'm not sure enough to answer that from our wiki."
 
 
-class Settings(LearningSettings):
+class Settings(ChatSettings):
     """Conventional variable names; every field is documented in docs/settings.md."""
 
     model_config = SettingsConfigDict(
@@ -275,16 +268,6 @@ class Settings(LearningSettings):
         None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
     )
 
-    # The web chat: docs/web.md
-    chat_placeholder: str = Field(
-        PLACEHOLDER, max_length=100, description="Shown in the empty field of the web chat."
-    )
-    chat_examples: str = Field(
-        EXAMPLES,
-        description="Questions that the web chat offers to begin with, by semicolon; a semicolon "
-        "alone offers none.",
-    )
-
     # Signing in: docs/signing-in.md
     oidc_issuer: str | None = Field(
         None,
@@ -373,11 +356,6 @@ class Settings(LearningSettings):
             self.slack_configured or self.microsoft_app_id is not None or bool(self.adapters)
         )
         return platforms or self.reachable
-
-    @property
-    def chat_starters(self) -> tuple[str, ...]:
-        """The example questions of the web chat."""
-        return tuple(filter(None, map(str.strip, self.chat_examples.split(";"))))
 
     @property
     def slack_configured(self) -> bool:

@@ -39,6 +39,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "NOT_FOUND_MESSAGE",
         "FRONTDESK_SPACES",
         "ANSWER_CACHE",
+        "SUGGESTED_PROMPTS",
         "PII_",
     ),
     "Azure AI Search": ("AZURE_SEARCH_",),

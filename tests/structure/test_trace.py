@@ -8,7 +8,7 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 97, "Slack": 95, "Teams": 104}
+MOST_FILES = {"the web": 97, "Slack": 97, "Teams": 104}
 """Files that an answered question passes; docs/adr/0019 says why not fewer."""
 
 

@@ -189,6 +189,11 @@ def add_teams_package(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help="ask owners to let the bot read along, for questions without a mention",
     )
     parser.add_argument(
+        "--copilot",
+        action="store_true",
+        help="offer it in Microsoft 365 Copilot, too, as a custom engine agent",
+    )
+    parser.add_argument(
         "--app-version", metavar="X.Y.Z", help="a higher one than what is installed; default: 1.0.0"
     )
     parser.add_argument("--privacy-url", help="what is said about privacy; default: PUBLIC_URL")

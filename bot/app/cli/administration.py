@@ -331,6 +331,7 @@ def teams_package(settings: Settings, options: argparse.Namespace) -> int:
 
     wishes = PackageOptions(
         follow_ups=options.follow_ups,
+        copilot=options.copilot,
         version=options.app_version,
         privacy_url=options.privacy_url,
         terms_url=options.terms_url,

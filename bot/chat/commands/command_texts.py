@@ -36,21 +36,6 @@ PERSONAL_HELLO = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SuggestedPrompt:
-    """A suggested question: its label, and the message it sends."""
-
-    title: str
-    message: str
-
-
-SUGGESTED_PROMPTS = (
-    SuggestedPrompt("What can you help with?", "What can you help me with?"),
-    SuggestedPrompt("Reset a password", "How do I reset my password?"),
-    SuggestedPrompt("Ask a person", "human"),
-)
-
-
 _WHAT = (
     "I answer questions from the company's pages, with the sources to look at. Where I am not "
     "sure, a person can be asked."

@@ -113,7 +113,13 @@ def listeners(
     commands = command_listeners(channel, context, followers=followers)
     return (
         *commands,
-        InstallationEvents(context, identity=identity, client=client, background=background),
+        InstallationEvents(
+            context,
+            identity=identity,
+            client=client,
+            background=background,
+            prompts=channel.settings.prompts,
+        ),
         EditListener(identity, context, messages),
         StopEvents(context, channel.sessions, channel.tell_alone),
         replies,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Literal
 
 import aiohttp
@@ -18,10 +19,11 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.chat.adapters import ChatContext
-from bot.chat.commands.command_texts import HELLO, SUGGESTED_PROMPTS
+from bot.chat.commands.command_texts import HELLO
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import DeliveryFailed
 from bot.domain.health import ComponentStatus
+from bot.domain.suggested_prompts import SuggestedPrompt
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import response_error_code
 from bot.platforms.slack.client.rate_limits import Pause
@@ -224,8 +226,10 @@ class InstallationEvents:
         identity: BotIdentity,
         client: SlackClient,
         background: BackgroundTasks,
+        prompts: Sequence[SuggestedPrompt],
     ) -> None:
         self._context = context
+        self._prompts = prompts
         self._identity = identity
         self._client = client
         self._background = background
@@ -239,7 +243,13 @@ class InstallationEvents:
 
     async def _opened(self, event: dict[str, object]) -> None:
         user, channel = id_at(event, "user"), id_at(event, "channel")
-        if user and channel and event.get("tab") == "messages" and self._is_due(user):
+        if (
+            user
+            and channel
+            and event.get("tab") == "messages"
+            and self._prompts
+            and self._is_due(user)
+        ):
             self._background.run(self._offer_prompts(channel), what="suggested prompts")
 
     async def _joined(self, body: dict[str, object], event: dict[str, object]) -> None:
@@ -273,7 +283,7 @@ class InstallationEvents:
 
     async def _offer_prompts(self, channel: str) -> None:
         """Set the suggested prompts of a direct conversation."""
-        prompts = [{"title": each.title, "message": each.message} for each in SUGGESTED_PROMPTS]
+        prompts = [{"title": each.title, "message": each.message} for each in self._prompts]
         try:
             await self._client.assistant_threads_set_suggested_prompts(channel, prompts)
         except DeliveryFailed as error:

@@ -27,8 +27,9 @@ from bot.platforms.slack.drafts import Drafts
 from bot.platforms.slack.health_checks import PEOPLE_PART, HealthChecks
 from bot.platforms.slack.members import Colleagues, MentionNames
 from bot.platforms.slack.messages.intake import Files
-from bot.platforms.slack.messages.progress import AgentSessions, ProgressStatus, ReplyOrder
+from bot.platforms.slack.messages.progress import ProgressStatus, ReplyOrder
 from bot.platforms.slack.messages.replies import CommandReplies, PrivateReplies, Replies
+from bot.platforms.slack.messages.sessions import AgentSessions
 from bot.platforms.slack.notices import AskerNotices, Digests
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of

@@ -48,6 +48,10 @@ OPTIONAL_SCOPES: Mapping[str, str] = {
 """Each optional scope with what is left out without it; the rest works."""
 
 
+SMALL_MANIFEST = frozenset({"groups:history", "mpim:history", "mpim:read", "usergroups:read"})
+"""The scopes that infra/slack/manifest-small.yaml leaves out on purpose."""
+
+
 def missing_scopes(granted: frozenset[str], wanted: Mapping[str, str]) -> str:
     """Return the missing scopes, each with its text in ``wanted``; "" if none is missing."""
     return "; ".join(f"{scope} ({why})" for scope, why in wanted.items() if scope not in granted)
@@ -89,6 +93,7 @@ async def _admin_trouble(name: str, colleagues: Colleagues) -> str:
 SLACK_PART = "Slack"
 PEOPLE_PART = "Slack people"
 _REINSTALL = "Add them (infra/slack/manifest.yaml lists all) and reinstall the app."
+_SMALL_CURE = "If that is missed, paste manifest.yaml or manifest-socket.yaml, and reinstall."
 _SOCKET_CURE = (
     "Set SLACK_APP_TOKEN to a token of this app with the scope connections:write (Basic "
     "Information > App-Level Tokens), and switch Socket Mode on."
@@ -160,11 +165,16 @@ def token_part(answer: AsyncSlackResponse) -> ComponentStatus:
     where = f"workspace {answer['team_id']}, user {answer['user_id']}"
     if missing := missing_scopes(granted, REQUIRED_SCOPES):
         return ComponentStatus(SLACK_PART, "failed", f"scopes are missing: {missing}.", _REINSTALL)
+    lacking = OPTIONAL_SCOPES.keys() - granted
+    if lacking == SMALL_MANIFEST:
+        missing = missing_scopes(granted, OPTIONAL_SCOPES)
+        detail = f"{where}, from manifest-small.yaml, which leaves out: {missing}."
+        return ComponentStatus(SLACK_PART, "ready", detail, _SMALL_CURE)
     if missing := missing_scopes(granted, OPTIONAL_SCOPES):
         return ComponentStatus(
             SLACK_PART, "ready", f"{where}. Scopes left out: {missing}.", _REINSTALL
         )
-    return ComponentStatus(SLACK_PART, "ready", where)
+    return ComponentStatus(SLACK_PART, "ready", f"{where}, with all scopes of the full manifest")
 
 
 def people_part(channel: str, found: Event) -> ComponentStatus:

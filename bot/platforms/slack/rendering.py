@@ -59,8 +59,13 @@ def button(label: str, action_id: str, value: str, *, primary: bool = False) -> 
 
 def plain_text(text: str) -> Block:
     """Return a plain_text object without live markup, cut at 75 characters."""
-    shown = clip(text.translate(_INERT), _LABEL_LIMIT)
+    shown = inert_line(text, _LABEL_LIMIT)
     return {"type": "plain_text", "text": shown or "\u2026", "emoji": False}
+
+
+def inert_line(text: str, limit: int) -> str:
+    """Return a text on one line, cut, for fields in which Slack shows text literally."""
+    return clip(text.translate(_INERT), limit)
 
 
 def mrkdwn_link(url: str, label: str) -> str:

@@ -10,7 +10,7 @@ import json
 import re
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 
 from jsonschema import Draft202012Validator, ValidationError
 
-from bot.chat.commands.command_texts import SUGGESTED_PROMPTS
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
+from bot.domain.suggested_prompts import SuggestedPrompt
 from bot.domain.urls import is_local_host
 
 SOURCE = "infra/teams/manifest.json"
@@ -32,6 +32,11 @@ _READS_ALONG = (
     "It receives what is written in the channels and chats that it was added to, so that it can "
     "answer follow-up questions without a mention; what is not for it is dropped, not kept."
 )
+_COPILOT_SCOPE = "copilot"
+_COPILOT_DISCLAIMER = (
+    "Frontdesk answers from the company's own pages. What a model composed is checked against its "
+    "sources and says so. Check what matters at the source."
+)
 
 Json = dict[str, Any]
 
@@ -42,12 +47,14 @@ class PackageOptions:
 
     Attributes:
         follow_ups: Request the permissions to receive messages without a mention.
+        copilot: Offer the bot in Microsoft 365 Copilot, too, as a custom engine agent.
         version: Of the package, as 1.0.1; None keeps the source's version.
         privacy_url: Address of the privacy statement; None is PUBLIC_URL.
         terms_url: Address of the terms of use; None is PUBLIC_URL.
     """
 
     follow_ups: bool = False
+    copilot: bool = False
     version: str | None = None
     privacy_url: str | None = None
     terms_url: str | None = None
@@ -60,7 +67,8 @@ def manifest_for(source: Mapping[str, Any], settings: Settings, options: Package
     """
     app_id, home = _app_id(settings), _public_url(settings)
     try:
-        manifest = _filled_manifest(source, app_id, home, options)
+        prompts = () if settings.teams_hello else settings.prompts
+        manifest = _filled_manifest(_with_bot(source, app_id, prompts), app_id, home, options)
     except (AttributeError, KeyError, TypeError) as error:
         raise SettingInvalid(
             f"{SOURCE} is not formed as that of the repository ({error}). Begin with that one."
@@ -73,7 +81,7 @@ def manifest_for(source: Mapping[str, Any], settings: Settings, options: Package
 def _filled_manifest(
     source: Mapping[str, Any], app_id: str, home: str, options: PackageOptions
 ) -> Json:
-    manifest = _with_bot(source, app_id)
+    manifest = dict(source)
     manifest["id"] = app_id
     manifest["version"] = options.version or source["version"]
     manifest["developer"] = {
@@ -83,6 +91,8 @@ def _filled_manifest(
         "termsOfUseUrl": options.terms_url or home,
     }
     manifest["validDomains"] = [urlsplit(home).hostname]
+    if options.copilot:
+        manifest |= _in_copilot(manifest, app_id)
     return manifest | _reading_along(manifest, app_id) if options.follow_ups else manifest
 
 
@@ -119,29 +129,53 @@ def _public_url(settings: Settings) -> str:
     return home
 
 
-def _with_bot(source: Mapping[str, Any], app_id: str) -> Json:
-    """Return the source with the bot's id, and with suggested prompts in personal chats."""
+def _with_bot(source: Mapping[str, Any], app_id: str, prompts: Sequence[SuggestedPrompt]) -> Json:
+    """Return the source with the bot's id, and with the suggested prompts in all its scopes."""
     bots = [
         {
             **bot,
             "botId": app_id,
-            "commandLists": [_with_prompts(each) for each in bot["commandLists"]],
+            "commandLists": [_with_prompts(each, prompts) for each in bot["commandLists"]],
         }
         for bot in source["bots"]
     ]
     return {**source, "bots": bots}
 
 
-def _with_prompts(commands: Mapping[str, Any]) -> Json:
-    if "personal" not in commands["scopes"]:
-        return dict(commands)
-    return {**commands, "commands": [*_prompts(), *commands["commands"]]}
+def _with_prompts(commands: Mapping[str, Any], prompts: Sequence[SuggestedPrompt]) -> Json:
+    suggested = [
+        {
+            "title": each.title,
+            "description": each.message,
+            "type": "prompt",
+            "prompt": each.message,
+        }
+        for each in prompts
+    ]
+    return {**commands, "commands": [*suggested, *commands["commands"]]}
 
 
-def _prompts() -> Iterator[Json]:
-    for prompt in SUGGESTED_PROMPTS:
-        said = {"description": prompt.message, "type": "prompt", "prompt": prompt.message}
-        yield {"title": prompt.title, **said}
+def _in_copilot(manifest: Mapping[str, Any], app_id: str) -> Json:
+    """Return the keys by which Microsoft 365 Copilot offers the same bot as an agent.
+
+    Microsoft wants the bot's own id, its personal scope, and the app's short name and description.
+    """
+    agent = {"id": app_id, "type": "bot", "disclaimer": {"text": _COPILOT_DISCLAIMER}}
+    bots = [
+        {**bot, "scopes": [*bot["scopes"], _COPILOT_SCOPE], "commandLists": _copilot_lists(bot)}
+        for bot in manifest["bots"]
+    ]
+    return {"bots": bots, "copilotAgents": {"customEngineAgents": [agent]}}
+
+
+def _copilot_lists(bot: Mapping[str, Any]) -> Sequence[Json]:
+    """Return the command lists; what is offered in personal chats is offered in Copilot, too."""
+    return [
+        {**each, "scopes": [*each["scopes"], _COPILOT_SCOPE]}
+        if "personal" in each["scopes"]
+        else each
+        for each in bot["commandLists"]
+    ]
 
 
 def _reading_along(manifest: Mapping[str, Any], app_id: str) -> Json:

@@ -145,7 +145,13 @@ class TeamsChannel:
         self._notices = notices = AskerNotices(client, self.posted, notes)
         self.streams = streams = Streams(client)
         sensitivity = sensitivity_of(settings.teams_sensitivity)
-        self._replies = replies = Replies(client, streams, self.posted, sensitivity=sensitivity)
+        self._replies = replies = Replies(
+            client,
+            streams,
+            self.posted,
+            sensitivity=sensitivity,
+            split_cards=settings.teams_split_cards,
+        )
         self._private_replies = PrivateReplies(
             client, notes, settings, sensitivity=sensitivity, pause=pause
         )

@@ -139,7 +139,7 @@ _HELLO_WORDS: Mapping[ConversationKind, str] = {
 
 
 class Greetings:
-    """Posts greetings. Implements `Listener`.
+    """Posts greetings, where there are no suggested prompts. Implements `Listener`.
 
     Handles both installationUpdate and conversationUpdate, as Teams sends both.
     """
@@ -148,6 +148,7 @@ class Greetings:
         self._client = channel.client
         self._background = channel.background
         self._context = context
+        self._wanted = channel.settings.teams_hello or channel.settings.teams_dev_mode
 
     def register(self, dispatch: Dispatch) -> None:
         dispatch.on_activity("installationUpdate", self._greet_if_new)
@@ -157,6 +158,8 @@ class Greetings:
         conversation = conversation_of(body)
         if installation_change_of(body) != "added" or not conversation:
             return False
+        if not self._wanted:
+            return True
         if await self._context.notes.first(self._context.tenant, f"teams:hello:{conversation}"):
             self._background.run(self._greet(body), what="hello")
         return True

@@ -14,10 +14,12 @@ from bot.answering.reply_text import (
     PEOPLE_INTRO,
     UNSURE_INTRO,
     framed_parts,
+    is_composed,
     is_from_people,
     text_without_intro,
 )
 from bot.answering.visibility import Visibility, sources_of
+from bot.chat.response_view import COMPOSED_NOTE
 from bot.chat.votes import can_be_rated
 from bot.domain.formatting import counted, freshness, superseded_warnings
 from bot.domain.interactions import (
@@ -143,6 +145,7 @@ class ExchangeView:
     sources_label: str = ""
     warnings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    composed: str = ""
     rateable: bool = False
     can_ask_person: bool = False
     why_label: str = ""
@@ -200,6 +203,7 @@ def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackVi
         sources_label=_sources_label(response, shown),
         warnings=superseded_warnings(shown) if cited else (),
         remarks=outcome.remarks,
+        composed=COMPOSED_NOTE if is_composed(response) else "",
         rateable=can_be_rated(outcome),
         can_ask_person=_can_ask_person(response),
         why_label=explanation_title(outcome),
@@ -222,6 +226,7 @@ def _without_closed_pages(
             options=(),
             sources=(),
             warnings=(),
+            composed="",
             rateable=False,
         )
     if isinstance(outcome.response, Reply):

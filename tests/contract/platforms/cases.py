@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from bot.answering.reply_text import MISSING_INTRO, UNSURE_INTRO
+from bot.chat.response_view import COMPOSED_NOTE
 from bot.domain.interactions import Clarification, Escalation, Reply
 from bot.domain.messages import Refusal
+from rag.parts import paragraph
 from tests.contract.platforms import actions, handovers, scenario
 from tests.contract.platforms.actions import (
     OPTION,
@@ -84,7 +86,12 @@ ANSWERS = (
     Case(
         "quoted",
         says(replace(ANSWER, tone="found", text="From the wiki:\n\n> Restart the client. [1]")),
-        Asks("vpn?", ("> Restart the client. [1]", "From the wiki")),
+        Asks("vpn?", ("> Restart the client. [1]", "From the wiki"), absent=(COMPOSED_NOTE,)),
+    ),
+    Case(
+        "composed by a model: said below the answer",
+        says(replace(ANSWER, parts=(paragraph("Turn it off and on.", (1,)),))),
+        Asks("vpn?", ("Turn it off and on.", COMPOSED_NOTE)),
     ),
     Case(
         "sure: nothing is said to be missing",

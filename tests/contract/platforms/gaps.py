@@ -30,6 +30,8 @@ _NOT_INSTALLED = "nothing is installed: it is there while the server runs"
 _NO_LABEL = "only Teams shows such a mark"
 _ALL_RIGHTS = "the client has an expert's rights, and reads the whole history; an asker does not"
 _IN_WORDS = "the API has no buttons: a client asks for it in words"
+_COMPOSED = "composed by a model: said below the answer"
+_NAMES_CALLS = "the API lists the model's calls behind an answer: a client says it in its own words"
 _SMALL = "the example is kept small"
 
 _UNADDRESSED = (
@@ -127,6 +129,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NOT_POSTED: (_ANSWER_LOST,),
                 _EACH_VIEW: (_CLOSED,),
                 _NO_LABEL: (_MARKED,),
+                _NAMES_CALLS: (_COMPOSED,),
                 _IN_WORDS: _BUTTONS,
                 _ALL_RIGHTS: _FOR_EXPERTS,
             }

@@ -205,6 +205,7 @@ class OnTeams:
             teams_admins=names.ALICE,
             teams_sensitivity="secret=Confidential",
             teams_service_url=f"{tenant.url}/",
+            teams_hello=True,
         )
         self.channel: teams.TeamsChannel = self.another_channel()
         self._orders = TeamsOrders(tenant, self._person)

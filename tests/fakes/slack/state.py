@@ -324,6 +324,8 @@ class Workspace:
     most that one list returns, whatever is asked for; ``gone`` are questions that their askers
     deleted. ``home_tabs`` are the views published for each person, the last one is
     seen. ``sessions`` are how threads stand, by channel and ts: Stop is shown in some.
+    ``titles`` are what they were called first. ``refused_fields`` are refused by name.
+    ``organisation`` is the one in all of whose workspaces the app is, "" for an app of one.
     ``subscribed`` are the events that the app is sent; ``sparse_mentions`` leaves files out of
     mentions, as Slack was seen to do. ``lost`` is the error that every call gets
     once the app is removed. ``now`` is the clock for all that runs out, in seconds.
@@ -334,6 +336,9 @@ class Workspace:
     requests: list[Request] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
     sessions: dict[tuple[str, str], str] = field(default_factory=dict)
+    titles: dict[tuple[str, str], str] = field(default_factory=dict)
+    refused_fields: frozenset[str] = frozenset()
+    organisation: str = ""
     prompts: list[dict[str, Any]] = field(default_factory=list)
     faults: dict[str, deque[Fault | None]] = field(default_factory=lambda: defaultdict(deque))
     people: dict[str, Member] = field(default_factory=everybody)

@@ -16,6 +16,7 @@ from tests.fakes.slack.posts import LOGIN_PAGE, Post, View, home_problem, view_p
 from tests.fakes.slack.state import Ticket, Workspace
 
 _EDIT_TEXT_LIMIT = 4_000
+_SESSION_TITLE = 200
 _TS = re.compile(r"[0-9]+\.[0-9]+")
 _UNFURLS = ("unfurl_links", "unfurl_media")
 
@@ -86,8 +87,17 @@ def set_session(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
     """Change how a session stands; while it is processing, people see Stop."""
     if arguments["status"] not in {"active", "processing", "suspended", "closed"}:
         return error("invalid_arguments", "no such status")
+    if len(arguments.get("title", "")) > _SESSION_TITLE:
+        return error("invalid_arguments", "title is too long")
+    if arguments.get("initiator_user_id") not in {None, *slack.people}:
+        return error("user_not_found")
+    if refused := slack.refused_fields & set(arguments):
+        return error("invalid_arguments", *(f"no such field: {each}" for each in refused))
     if arguments["channel_id"] not in slack.channels:
         return error("channel_not_found")
+    slack.titles.setdefault(
+        (arguments["channel_id"], arguments["thread_ts"]), arguments.get("title", "")
+    )
     slack.sessions[(arguments["channel_id"], arguments["thread_ts"])] = arguments["status"]
     return ok(status=arguments["status"])
 
@@ -318,7 +328,9 @@ def auth_test(slack: Workspace, _: dict[str, Any]) -> web.Response:
         user="frontdesk",
         user_id=names.BOT_USER,
         bot_id=names.BOT,
-        team_id=names.TEAM,
+        team_id=slack.organisation or names.TEAM,
+        enterprise_id=slack.organisation or None,
+        is_enterprise_install=bool(slack.organisation),
     )
     answer.headers["x-oauth-scopes"] = ",".join(slack.scopes)
     return answer

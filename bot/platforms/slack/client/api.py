@@ -345,12 +345,13 @@ class SlackClient:
         )
 
     async def agents_sessions_set_status(
-        self, thread: Thread, status: str, *, patience_seconds: float
+        self, thread: Thread, status: str, *, patience_seconds: float, **details: str
     ) -> None:
+        """Set the status of a session; ``details`` are its title and initiator_user_id."""
         await self.caller.call(
             "agents.sessions.setStatus",
             lambda: self.web.agents_sessions_setStatus(
-                channel_id=thread.channel, thread_ts=thread.id, status=status
+                channel_id=thread.channel, thread_ts=thread.id, status=status, **details
             ),
             patience_seconds=patience_seconds,
         )

@@ -35,7 +35,7 @@ from bot.domain.messages import Attachment, Message, Person, Thread
 from bot.platforms.slack.bot_identity import BotIdentity
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.members import MentionNames
-from bot.platforms.slack.messages.progress import AgentSessions
+from bot.platforms.slack.messages.sessions import AgentSessions
 from bot.platforms.slack.payloads.events import (
     Event,
     envelope_reply_to,

@@ -1,33 +1,26 @@
 """Show that a question is in progress, and order the replies of a channel.
 
-Progress is a status line, else a reaction, and an agent session. Replies in a channel are posted in
-the order in which their questions were asked.
+Progress is a status line, else a reaction, and an agent session (sessions.py). Replies in a channel
+are posted in the order in which their questions were asked.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Literal
 
 import structlog
 
 from bot.chat.response_view import activity_text
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
-from bot.domain.messages import Activity, Message, Thread
+from bot.domain.messages import Activity, Message
 from bot.domain.ports import Notes
 from bot.platforms.slack.client.api import SlackClient
-from bot.platforms.slack.client.errors import (
-    THREAD_ERRORS,
-    NeverPermitted,
-    NotPermitted,
-    RateLimited,
-)
-from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS
+from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
+from bot.platforms.slack.messages.sessions import AgentSessions, OptionalFeature
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.metadata import ts_of
 from rag.types import BoundedDict
@@ -35,115 +28,10 @@ from rag.types import BoundedDict
 _EYES = "eyes"
 _TRIES = 3
 _REMEMBERED = 2_000
-_PAUSE_SECONDS = 600.0
-"""How long a feature is not tried again that the workspace lacks."""
-
 _ALREADY_SO_CODES = frozenset({"already_reacted", "no_reaction"})
 _LOADING = ("Looking at the pages\u2026", "Still at it\u2026", "Checking what I found\u2026")
 
 log = structlog.get_logger(__name__)
-
-
-class _OptionalFeature:
-    """A feature that a workspace may lack; ``event`` is logged when it does."""
-
-    def __init__(self, event: str) -> None:
-        self._event = event
-        self._again_at = 0.0
-
-    async def use(self, call: Callable[[], Awaitable[None]]) -> bool:
-        """Make a call; return False if the workspace or the thread lacks the feature.
-
-        Raises DeliveryFailed for other errors.
-        """
-        if time.monotonic() < self._again_at:
-            return False
-        try:
-            await call()
-        except (NotPermitted, NeverPermitted) as error:
-            if error.code not in THREAD_ERRORS:
-                self._again_at = time.monotonic() + _PAUSE_SECONDS
-            log.info(self._event, error=str(error))
-            return False
-        return True
-
-
-@dataclass(slots=True)
-class _Session:
-    """The questions in progress in a thread, and the status sent to Slack; None: unknown."""
-
-    in_progress: set[str] = field(default_factory=set)
-    sent: Literal["processing", "active"] | None = None
-    sending: bool = False
-
-    @property
-    def state(self) -> Literal["processing", "active"]:
-        return "processing" if self.in_progress else "active"
-
-
-class AgentSessions:
-    """Reports the status of agent sessions to Slack; updates may be lost, nothing waits for them.
-
-    A thread is processing while one of its questions is in progress. A thread in which another
-    process may have worked is reported as active. If the workspace has no agent sessions, that is
-    remembered for ten minutes.
-    """
-
-    def __init__(self, client: SlackClient, background: BackgroundTasks) -> None:
-        self._client = client
-        self._background = background
-        self._sessions = BoundedDict[Thread, _Session](_REMEMBERED)
-        self._feature = _OptionalFeature("slack.session_unavailable")
-
-    def begun(self, message: Message) -> None:
-        """Record that a question is in progress."""
-        self._session(message.thread).in_progress.add(message.key)
-        self._update(message.thread)
-
-    def ended(self, message: Message) -> None:
-        """Record that a question is no longer in progress."""
-        self._session(message.thread).in_progress.discard(message.key)
-        self._update(message.thread)
-
-    def stopped(self, thread: Thread) -> None:
-        """Record a press of Stop, perhaps in a thread with no question in progress any more."""
-        session = self._session(thread)
-        if not session.in_progress:
-            session.sent = None
-            self._update(thread)
-
-    def _update(self, thread: Thread) -> None:
-        session = self._session(thread)
-        if not session.sending and session.state != session.sent:
-            session.sending = True
-            self._background.run(self._send_updates(thread, session), what="agent session")
-
-    async def _send_updates(self, thread: Thread, session: _Session) -> None:
-        try:
-            while session.state != session.sent:
-                session.sent = session.state
-                if not await self._set_status(thread, session.state):
-                    session.sent = "active"
-                    return
-        finally:
-            session.sending = False
-
-    async def _set_status(self, thread: Thread, state: str) -> bool:
-        """Send a status; return False if there are no sessions or the rate limit is reached."""
-        patience = 0.0 if state == "processing" else PATIENCE_SECONDS
-        try:
-            return await self._feature.use(
-                lambda: self._client.agents_sessions_set_status(
-                    thread, state, patience_seconds=patience
-                )
-            )
-        except DeliveryFailed as error:
-            log.info("slack.session_left_out", error=str(error))
-            return not isinstance(error, RateLimited)
-
-    def _session(self, thread: Thread) -> _Session:
-        session = self._sessions[thread] = self._sessions.get(thread) or _Session()
-        return session
 
 
 @dataclass(slots=True)
@@ -173,7 +61,7 @@ class ProgressStatus:
         self._background = background
         self._sessions = sessions
         self._shown = BoundedDict[str, _ShownStatus](_REMEMBERED)
-        self._feature = _OptionalFeature("slack.status_unavailable")
+        self._feature = OptionalFeature("slack.status_unavailable")
 
     async def show(self, message: Message, activity: Activity) -> None:
         """Show an activity, unless it is shown already, or for overheard messages or commands."""

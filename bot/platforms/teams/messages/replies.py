@@ -29,6 +29,7 @@ from bot.platforms.teams.messages.streams import Streams, stream_id_of
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.answers import answer_activities
 from bot.platforms.teams.rendering.cards import (
+    joined_form,
     keys_of,
     marked_as_repeated,
     plain_form,
@@ -130,10 +131,11 @@ _NOTHING_DONE = (RateLimited, DeliveryRefused, NotPermitted, NoToken, NotReached
 class Replies:
     """Posts and deletes the answer to a question.
 
-    Teams can't be searched for posts. Ending a stream is idempotent. Otherwise the answer is
-    posted, and posted again after an attempt with an unknown result, marked as a possible
-    duplicate. An answer too large for one activity continues in further ones; a retry posts only
-    the missing ones. The returned reference is that of the first, which has the feedback buttons.
+    Teams can't be searched. Ending a stream is idempotent, and ends it with the answer and
+    its buttons in one message, unless ``split_cards``. Otherwise the answer is posted, and posted
+    again after an attempt with an unknown result, marked as a possible duplicate. An answer too
+    large for one activity continues in further ones; a retry posts only the missing ones. The
+    returned reference is that of the first, which has the feedback buttons.
     """
 
     def __init__(
@@ -143,8 +145,10 @@ class Replies:
         posted_activities: PostedActivities,
         *,
         sensitivity: Sensitivity = NO_SENSITIVITY,
+        split_cards: bool = False,
     ) -> None:
         self._client = client
+        self._split_cards = split_cards
         self._streams = streams
         self._posted_activities = posted_activities
         self._sensitivity = sensitivity
@@ -169,6 +173,8 @@ class Replies:
         )
         several = len(shown) > 1
         posted = [*await self._posted_activities.ids_of(message, REPLY, several=several)]
+        if not posted and (whole := await self._end_stream_whole(delivery, shown)):
+            return PostedRef(message.thread.channel, whole)
         for activity in shown[len(posted) :]:
             if posted and plain_form(activity) is None:
                 posted += await self._post_buttons(message, activity)
@@ -179,6 +185,18 @@ class Replies:
             # Store the id at once: people may react to a part before all are posted.
             await self._posted_activities.store(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
+
+    async def _end_stream_whole(self, delivery: Delivery, shown: Sequence[Json]) -> str:
+        """End the stream with the answer and its buttons in one message; return its id.
+
+        "" where there is no stream, the setting or the size forbids it, or Teams refuses that.
+        """
+        message, stream = delivery.message, stream_id_of(delivery.placeholder)
+        joined = None if self._split_cards or not stream else joined_form(shown)
+        if joined is None or not await self._streams.end_with(message, stream, joined):
+            return ""
+        await self._posted_activities.store(message, REPLY, [stream], several=False)
+        return stream
 
     async def correct(self, delivery: Delivery, posted: PostedRef) -> None:
         """Edit the activities of a posted answer, and delete those that it has no more.
@@ -191,6 +209,9 @@ class Replies:
         )
         known = await self._posted_activities.ids_of(message, REPLY, several=True)
         there = known or (posted.id,)
+        if len(there) == 1 and (joined := joined_form(shown)):
+            await self._edit_whole(message, there[0], joined, shown[0])
+            return
         if len(there) < len(shown):
             raise DeliveryRefused(f"Of {len(shown)} activities {len(there)} are known.")
         for activity_id, activity in zip(there, shown, strict=False):
@@ -198,6 +219,16 @@ class Replies:
         for activity_id in there[len(shown) :]:
             with suppress(Gone):
                 await self._client.delete(message.reply_to, activity_id)
+
+    async def _edit_whole(
+        self, message: Message, activity_id: str, joined: Json, without_card: Json
+    ) -> None:
+        """Edit a message that has its card with it; where Teams refuses that, its text alone."""
+        try:
+            await self._client.update(message.reply_to, activity_id, joined)
+        except ContentRefused as error:
+            _log_refused(message, joined, error)
+            await self._client.update(message.reply_to, activity_id, without_card)
 
     async def withdraw(self, message: Message, posted: Sequence[PostedRef]) -> None:
         """Delete the recorded posts, and all other known posts of a question."""

@@ -157,6 +157,22 @@ class Streams:
             return await self._finish_refused(message, stream_id, activity, error)
         return stream_id
 
+    async def end_with(self, message: Message, stream_id: str, activity: Json) -> bool:
+        """End a stream with a message and its card; return False if Teams wants it otherwise.
+
+        Repeating it is idempotent. The stream is unchanged then, or over: ``finish`` says which.
+        """
+        try:
+            await self._client.send(message.reply_to, _final_activity(activity, stream_id))
+        except BotRemoved:
+            raise
+        except DeliveryRefused as error:
+            why = error.why if isinstance(error, StreamRefused) else "refused"
+            log.info("teams.card_apart", interaction_id=message.interaction_id, why=why)
+            return why == "completed"
+        self._sequences.pop(stream_id, None)
+        return True
+
     async def drop(self, message: Message, stream_id: str) -> None:
         """Delete a stream that may still be open; if it must be ended first, end and delete it."""
         try:

@@ -218,6 +218,19 @@ def plain_form(activity: _Object, *, shorten: bool = False) -> Json | None:
     return _markdown_message(text) if text else None
 
 
+def joined_form(activities: Sequence[Json]) -> Json | None:
+    """Return a text and the card below it as one message; None if they are more, or too large.
+
+    Only the end of a stream may have both: elsewhere Teams splits them (see ``with_card``).
+    """
+    match activities:
+        case [{"text": str()} as text, {"attachments": hung}]:
+            joined = {**text, "attachments": hung}
+            return joined if size(joined) <= CONTENT_BUDGET else None
+        case _:
+            return None
+
+
 def refused_notice(delivery: Delivery) -> Json:
     """Return the line that replaces an answer which Teams rejects in every form."""
     return _markdown_message(undelivered_text(delivery.message, delivery.outcome, "Teams"))

@@ -9,10 +9,18 @@ from pathlib import Path
 import pytest
 
 from bot.app.components import open_components
-from bot.chat.response_view import ESCALATION_REASONS, activity_text, hand_over, render, web_url
+from bot.chat.response_view import (
+    COMPOSED_NOTE,
+    ESCALATION_REASONS,
+    activity_text,
+    hand_over,
+    render,
+    web_url,
+)
 from bot.domain.interactions import Clarification, Reply
 from bot.domain.messages import Activity, Message, Person, Stage, Thread
 from bot.platforms.teams.rendering.labels import citations_of
+from rag.parts import Quotation, paragraph
 from tests.fakes.builders import NOON, inquiry, message
 from tests.fakes.desk import ANSWER, HANDED_OVER, LOCAL, OFFERED, VPN, delivery
 from tests.fakes.http_server import settings_for, write_index
@@ -33,11 +41,28 @@ def test_sources_are_numbered_as_the_text_marks_them() -> None:
 
 
 def test_remarks_are_a_line_each_and_have_an_end() -> None:
-    shown = render(ANSWER, private=False, remarks=("I could not read\nplan.pdf.", "x " * 400))
+    quoted = replace(ANSWER, tone="found")
+    shown = render(quoted, private=False, remarks=("I could not read\nplan.pdf.", "x " * 400))
     assert shown.remarks[0] == "I could not read plan.pdf."
     assert shown.remarks[1].endswith("\u2026")
     assert len(shown.remarks[1]) <= 300
-    assert render(ANSWER, private=False).remarks == ()
+    assert render(quoted, private=False).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "composed"),
+    [
+        (replace(ANSWER, parts=(paragraph("Restart it.", (1,)),)), True),
+        (ANSWER, True),
+        (replace(ANSWER, parts=(Quotation((paragraph("Restart it."),), (1,)),)), False),
+        (replace(ANSWER, tone="found"), False),
+        (replace(ANSWER, tone="generic"), False),
+        (replace(ANSWER, refused=True), False),
+    ],
+    ids=["composed", "a record without parts", "translated quotes", "quoted", "talk", "refusal"],
+)
+def test_it_says_where_a_model_composed_the_answer(reply: Reply, *, composed: bool) -> None:
+    assert (COMPOSED_NOTE in render(reply, private=True).remarks) == composed
 
 
 @pytest.mark.parametrize(

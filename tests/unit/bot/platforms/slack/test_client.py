@@ -284,12 +284,12 @@ def kinds(post: Post) -> set[str]:
 @pytest.mark.parametrize(
     ("refused", "left"),
     [
-        (set(), {"markdown", "section", "context_actions", "actions"}),
-        ({"context_actions"}, {"markdown", "section", "actions"}),
+        (set(), {"markdown", "section", "context_actions", "actions", "context"}),
+        ({"context_actions"}, {"markdown", "section", "actions", "context"}),
         (PRESSED, {"markdown", "section", "context"}),
         ({"actions"}, {"markdown", "section", "context"}),
-        ({"markdown"}, {"section", "context_actions", "actions"}),
-        ({"markdown", "context_actions"}, {"section", "actions"}),
+        ({"markdown"}, {"section", "context_actions", "actions", "context"}),
+        ({"markdown", "context_actions"}, {"section", "actions", "context"}),
         ({"markdown", *PRESSED}, {"section", "context"}),
         ({"section"}, set()),
     ],

@@ -338,6 +338,28 @@ async def test_an_organisation_is_served_in_all_its_workspaces(
     assert len(inbox.messages) == 1
 
 
+async def test_an_app_of_an_organisation_serves_it_without_a_setting(
+    slack: FakeSlack, settings: Settings, inbox: KeepingInbox, context: ChatContext
+) -> None:
+    slack.organisation = "E0ORG0000"
+    channel = connect(settings.model_copy(update={"slack_team_id": None}))
+    app = web.Application()
+    mount(app, channel, context)
+    granted = {"enterprise_id": "E0ORG0000", "team_id": None, "is_enterprise_install": True}
+    wide = {"team_id": None, "enterprise_id": "E0ORG0000"}
+    event = envelope(mention("vpn?"), **wide, authorizations=[granted])
+    command = {"command": "/other", "is_enterprise_install": "true", "enterprise_id": "E0ORG0000"}
+    pressed = press(team=None, enterprise={"id": "E0ORG0000"}, is_enterprise_install=True)
+    async with TestClient(TestServer(app, host="127.0.0.1")) as client:
+        await wait_until(lambda: channel.identity.workspace == "E0ORG0000")
+        assert (await send(client, event)).status == 200
+        assert await send_form(client, pressed) == 200
+        assert await send_form(client, {**command, "team_id": "T0ANY0000"}) == 200
+        assert await send_form(client, {"command": "/other", "team_id": OTHER}) == 403
+
+    assert inbox.only.text == "vpn?"
+
+
 def test_an_event_of_a_shared_channel_is_for_whom_it_was_delivered() -> None:
     ours = envelope({}, team_id=OTHER, enterprise_id="E0OTHER00")
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from bot.domain.health import ComponentStatus
+from bot.domain.messages import Activity, Stage
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES
+from bot.platforms.slack.health_checks import OPTIONAL_SCOPES, REQUIRED_SCOPES, SMALL_MANIFEST
+from tests.fakes.desk import delivery
 from tests.fakes.slack import names
-from tests.fakes.slack.builders import on_socket, unhurried
+from tests.fakes.slack.builders import on_socket, question, unhurried
 from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.names import TEAM
 from tests.fakes.slack.server import FakeSlack
@@ -46,6 +49,32 @@ async def test_without_a_scope_that_is_needed_it_fails_with_what_for_and_the_cur
     assert part.state == "failed"
     assert f"{scope} ({REQUIRED_SCOPES[scope]})" in part.detail
     assert "reinstall" in part.cure
+
+
+async def test_it_says_which_manifest_the_app_is_from(slack: FakeSlack, settings: Settings) -> None:
+    full = (await checked(settings))["Slack"]
+    slack.scopes = tuple(held for held in slack.scopes if held not in SMALL_MANIFEST)
+    small = (await checked(settings))["Slack"]
+
+    assert (full.state, small.state) == ("ready", "ready")
+    assert "full manifest" in full.detail
+    assert "manifest-small.yaml" in small.detail
+    assert all(f"{scope} ({OPTIONAL_SCOPES[scope]})" in small.detail for scope in SMALL_MANIFEST)
+
+
+@pytest.mark.parametrize("room", [names.HELP, names.SECRET_ROOM])
+async def test_the_small_app_answers_also_in_a_private_channel(
+    slack: FakeSlack, channel: SlackChannel, room: str
+) -> None:
+    slack.scopes = tuple(held for held in slack.scopes if held not in SMALL_MANIFEST)
+    slack.rooms.made(room).members.add(names.BOT_USER)
+    asked = replace(question(), thread=replace(question().thread, channel=room))
+    async with channel.session():
+        await channel.introduce(asked)
+        await channel.progress(asked, Activity(Stage.SEARCHING), None)
+        await channel.deliver(delivery(asked))
+
+    assert len([post for post in slack.in_channel(room) if post.by_bot]) == 1
 
 
 @pytest.mark.parametrize("scope", sorted(OPTIONAL_SCOPES))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.response_view import render
+from bot.chat.response_view import COMPOSED_NOTE, render
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response, Source
 from bot.domain.messages import InteractionId
 from bot.domain.settings_loading import load_settings
@@ -167,7 +167,8 @@ def test_small_talk_and_refusals_have_nothing_to_press(response: Response) -> No
 
 def test_remarks_stand_in_small_print() -> None:
     shown = blocks(ANSWER, ("I did not read a.png: I read text only.",))
-    (remark,) = [block for block in shown if block["type"] == "context"]
+    remark, note = [block for block in shown if block["type"] == "context"]
+    assert note["elements"][0]["text"] == COMPOSED_NOTE
     assert remark["elements"][0]["text"] == "I did not read `a.png`: I read text only."
 
 

@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.commands.command_texts import SUGGESTED_PROMPTS
 from bot.chat.commands.parsing import parse_message_text
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
+from bot.domain.suggested_prompts import DEFAULT_PROMPTS
 from bot.platforms.teams.app_package import (
     FOLDER,
     READ_ALONG_PERMISSIONS,
@@ -151,6 +151,11 @@ def commands_for(package: bytes, scope: str) -> list[dict[str, str]]:
     return list(found["commands"])
 
 
+def prompts_for(package: bytes, scope: str) -> list[tuple[str, str]]:
+    offered = commands_for(package, scope)
+    return [(each["title"], each["prompt"]) for each in offered if each.get("type") == "prompt"]
+
+
 def called() -> Iterator[str]:
     """Yield the names of the functions that make a request to the connector, from the code."""
     for file in ADAPTER.rglob("*.py"):
@@ -173,7 +178,9 @@ def folder_with(tmp_path: Path, **changed: object) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("wishes", [NOTHING, PackageOptions(follow_ups=True)])
+@pytest.mark.parametrize(
+    "wishes", [NOTHING, PackageOptions(follow_ups=True), PackageOptions(copilot=True)]
+)
 def test_teams_takes_it(configured: Settings, wishes: PackageOptions) -> None:
     manifest = manifest_in(package_of(configured, wishes))
 
@@ -276,14 +283,45 @@ def test_follow_ups_ask_to_read_along_where_they_can_be(configured: Settings) ->
     assert "without a mention" in manifest["description"]["full"]
 
 
-def test_the_prompts_are_those_that_are_offered_on_every_platform(configured: Settings) -> None:
-    package = package_of(configured, NOTHING)
-    offered = [each for each in commands_for(package, "personal") if each.get("type") == "prompt"]
-
-    assert [(each["title"], each["prompt"]) for each in offered] == [
-        (prompt.title, prompt.message) for prompt in SUGGESTED_PROMPTS
+@pytest.mark.mended(id="teams-5")
+@pytest.mark.parametrize("scope", SCOPE_OF.values())
+def test_the_prompts_of_every_scope_are_those_of_every_platform(
+    configured: Settings, scope: str
+) -> None:
+    assert prompts_for(package_of(configured, NOTHING), scope) == [
+        (prompt.title, prompt.message) for prompt in DEFAULT_PROMPTS
     ]
-    assert not [each for each in commands_for(package, "team") if "prompt" in each]
+
+
+@pytest.mark.mended(id="teams-5")
+def test_a_company_writes_its_own_prompts() -> None:
+    own = settings(suggested_prompts="Leave=How many days of leave do I have?; Who pays?")
+
+    assert prompts_for(package_of(own, NOTHING), "team") == [
+        ("Leave", "How many days of leave do I have?"),
+        ("Who pays?", "Who pays?"),
+    ]
+
+
+@pytest.mark.mended(id="teams-5")
+def test_who_gets_a_hello_gets_no_prompts() -> None:
+    greeting = settings(teams_hello=True)
+
+    assert prompts_for(package_of(greeting, NOTHING), "personal") == []
+
+
+def test_the_same_bot_is_an_agent_of_copilot_if_that_is_wished(configured: Settings) -> None:
+    manifest = manifest_in(package_of(configured, PackageOptions(copilot=True)))
+
+    (agent,) = manifest["copilotAgents"]["customEngineAgents"]
+    assert (agent["id"], agent["type"]) == (APP_ID, "bot")
+    (bot,) = manifest["bots"]
+    assert {"personal", "copilot"} <= set(bot["scopes"])
+    assert [each["scopes"] for each in bot["commandLists"]] == [
+        ["personal", "copilot"],
+        ["team", "groupChat"],
+    ]
+    assert "copilotAgents" not in manifest_in(package_of(configured, NOTHING))
 
 
 @pytest.mark.parametrize("scope", SCOPE_OF.values())

@@ -66,7 +66,7 @@ def labelled(*citations: dict[str, Any], text: str = "x [1]", **more: object) ->
         ({**HELLO, "entities": [{"type": "https://schema.org/Message"}]}, 400),
         ({**HELLO, "entities": [{"type": "mention", "text": "<at>Bob</at>"}]}, 400),
         ({"type": "message", "text": ""}, 400),
-        ({"type": "message", "text": "\u00e4" * 13_000}, 413),
+        ({"type": "message", "text": "\u00e4" * 51_000}, 413),
         ({"type": "typing"}, 201),
     ],
 )
@@ -246,7 +246,7 @@ async def test_after_two_minutes_it_is_over_and_can_be_edited(
 
 async def test_a_stream_that_is_too_large_is_a_403(rest: ConnectorClient) -> None:
     stream = await begun(rest)
-    told = await refusal(rest, part("final", "x" * 13_000, stream=stream))
+    told = await refusal(rest, part("final", "x" * 51_000, stream=stream))
     assert told == (403, "ContentStreamNotAllowed", "Message size too large")
 
 

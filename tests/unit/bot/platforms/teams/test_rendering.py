@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.chat.response_view import COMPOSED_NOTE
 from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import Clarification, Outcome, Reply, Response
 from bot.domain.messages import InteractionId, Message, Person, Thread
@@ -39,7 +40,7 @@ MESSAGE = Message(
     received_at=NOW,
 )
 PRICES = Table(("a", "b"), (("1", "2"),), (1,))
-PLANS = Table(("Plan", "Price"), tuple((f"Plan {n}", str(n)) for n in range(50)), (1,))
+PLANS = Table(("Plan", "Price"), tuple((f"Plan {n}", str(n)) for n in range(200)), (1,))
 TABLE = "| Plan | Price |\n|---|--:|\n" + "\n".join(f"| Plan {n} | {n} [1] |" for n in range(50))
 
 
@@ -105,7 +106,7 @@ def strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:
 
 def test_pages_beyond_the_citations_tell_space_and_age() -> None:
     old = replace(LOCAL, space="HR", updated_at=NOW - timedelta(days=100))
-    text = only(replace(ANSWER, sources=(VPN, old)))["text"]
+    text = only(replace(ANSWER, tone="found", sources=(VPN, old)))["text"]
     assert text.split("\n\n")[1:] == [
         "**Sources**",
         "- \\[2\\] Offices, HR, updated 3 months ago",
@@ -164,7 +165,7 @@ def test_small_talk_by_a_model_says_so() -> None:
 def test_the_most_sensitive_page_marks_every_part() -> None:
     marked = sensitivity_of(("secret=Confidential",))
     page = replace(VPN, labels=("secret",))
-    answer = replace(ANSWER, text="Restart. " * 3_000, sources=(page,))
+    answer = replace(ANSWER, text="Restart. " * 12_000, sources=(page,))
     parts = shown(answer, marked)
     assert len(parts) > 1
     assert [part["entities"][0]["usageInfo"]["name"] for part in parts] == ["Confidential"] * len(
@@ -175,7 +176,7 @@ def test_the_most_sensitive_page_marks_every_part() -> None:
 
 
 def test_buttons_are_below_the_last_part_and_thumbs_below_the_first() -> None:
-    first, *_, last = shown(replace(ANSWER, text="Restart [1]. " * 3_000))
+    first, *_, last = shown(replace(ANSWER, text="Restart [1]. " * 12_000))
     assert first["channelData"] == {"feedbackLoop": {"type": "default"}}
     assert "attachments" not in first
     assert "channelData" not in last
@@ -205,7 +206,8 @@ def test_what_is_told_in_private_can_be_neither_pressed_nor_judged() -> None:
 
 
 def test_remarks_stand_below_as_plain_text() -> None:
-    activity = only(ANSWER, remarks=("I did not read *a*.png: see evil.example.",))
+    quoted = replace(ANSWER, tone="found")
+    activity = only(quoted, remarks=("I did not read *a*.png: see evil.example.",))
     assert activity["text"].endswith("I did not read \\*a\\*.png: see `evil.example`.")
 
 
@@ -215,6 +217,7 @@ def test_tables_and_code_hang_below_where_the_text_names_them() -> None:
     activity = only(replace(ANSWER, parts=parts))
     assert activity["text"] == (
         "First [1]\n\n_Table 1, below_: a \u00b7 b\n\n[1]\n\nThen:\n\n_Code 1, below_\n\nDone."
+        f"\n\n{COMPOSED_NOTE}"
     )
     body = card(activity)["body"]
     assert [each["type"] for each in body] == ["TextBlock", "Table", "TextBlock", "CodeBlock"]
@@ -276,9 +279,8 @@ SMALL_TABLE = "|a|b|\n|-|-|\n|c|d|\n\n"
 
 
 def test_lines_stay_lines() -> None:
-    text = only(replace(ANSWER, text="I read it so:\nRestart [1].\n- one\n- two\n\n> a\n> b"))[
-        "text"
-    ]
+    lines = "I read it so:\nRestart [1].\n- one\n- two\n\n> a\n> b"
+    text = only(replace(ANSWER, tone="found", text=lines))["text"]
     assert text == "I read it so:  \nRestart [1].\n- one\n- two\n\n> a  \n> b"
 
 
@@ -297,19 +299,19 @@ def test_what_looks_like_a_mark_in_code_cites_nothing() -> None:
     assert "\\[1\\] [VPN guide" in activity["text"]
 
 
-def test_a_table_of_fifty_rows_is_cut_into_cards_that_fit() -> None:
+def test_a_table_of_many_rows_is_cut_into_cards_that_fit() -> None:
     parts = shown(replace(ANSWER, parts=(paragraph("Before."), PLANS, paragraph("After."))))
     assert len(parts) > 1
     tables = [each for part in parts for each in card(part)["body"] if each["type"] == "Table"]
     first = [row["cells"][0]["items"][0]["text"] for table in tables for row in table["rows"][1:]]
-    assert first == [f"Plan {n}" for n in range(50)]
+    assert first == [f"Plan {n}" for n in range(200)]
     words = "\n".join(part["text"] for part in parts)
     order = ["Before.", *(f"part {n} of" for n in range(1, len(tables) + 1)), "After."]
     assert sorted(order, key=words.index) == order
 
 
 def test_a_table_with_too_large_a_row_is_a_list() -> None:
-    table = Table(("a", "b"), (("x " * 9_000, "2"),))
+    table = Table(("a", "b"), (("x " * 36_000, "2"),))
     parts = shown(replace(ANSWER, parts=(table,)))
     assert parts[0]["text"].startswith("_(1 of")
     assert "a \u00b7 b:" in parts[0]["text"]

@@ -33,7 +33,7 @@ from tests.fakes.teams.posts import Sent
 from tests.fakes.teams.server import FakeTeams
 
 LIKE = {"actionName": "feedback", "actionValue": {"reaction": "like", "feedback": "{}"}}
-LONG = Outcome(replace(ANSWER, text="Restart the client [1]. " * 1500), TRACE)
+LONG = Outcome(replace(ANSWER, text="Restart the client [1]. " * 6_000), TRACE)
 
 
 async def _kept(bot: Bot, asked: Interaction) -> dict[str, Feedback]:

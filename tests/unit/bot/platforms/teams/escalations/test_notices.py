@@ -25,7 +25,7 @@ from tests.fakes.teams.names import GUESTS
 from tests.fakes.teams.server import FakeTeams
 from tests.unit.bot.platforms.teams.conftest import Restart
 
-LONG = "\n\n".join(f"Step {number}: " + "word " * 60 for number in range(1, 120))
+LONG = "\n\n".join(f"Step {number}: " + "word " * 240 for number in range(1, 120))
 
 
 @pytest.mark.parametrize("port", [Tells, AsksPeople, ShowsCases, LinksBack])

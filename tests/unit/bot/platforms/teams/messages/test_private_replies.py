@@ -28,7 +28,7 @@ from tests.unit.bot.platforms.teams.conftest import Restart
 
 PAY = replace(VPN, chunk_id="p1", title="Pay bands", quote="Band 4 starts at 41,000.")
 SECRET = Reply(text="Band 4 starts at 41,000 [1].", tone="answer", sources=(PAY,), confidence=0.9)
-LONG = replace(SECRET, text="\n\n".join(f"Row {n}: " + "word " * 100 for n in range(60)))
+LONG = replace(SECRET, text="\n\n".join(f"Row {n}: " + "word " * 400 for n in range(60)))
 
 
 @pytest.fixture

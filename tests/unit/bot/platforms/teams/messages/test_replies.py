@@ -27,7 +27,7 @@ from tests.fakes.teams.names import GROUP
 from tests.fakes.teams.server import FakeTeams
 from tests.unit.bot.platforms.teams.conftest import Restart
 
-LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))
+LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 400 for n in range(60)))
 
 
 def shown(teams: FakeTeams) -> list[str]:
@@ -242,7 +242,7 @@ async def test_eight_thousand_characters_are_one_activity(
     assert len(teams.messages) == 1
 
 
-LONG_WITHOUT_STEPS = replace(ANSWER, text="word " * 6000)
+LONG_WITHOUT_STEPS = replace(ANSWER, text="word " * 24_000)
 
 
 @pytest.mark.parametrize("reply", [ANSWER, LONG_WITHOUT_STEPS], ids=["one part", "several parts"])

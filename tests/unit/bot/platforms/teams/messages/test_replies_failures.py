@@ -110,7 +110,7 @@ _BEGINNING = 22
 
 WHENS: tuple[When, ...] = ("before", "after")
 PRIVATE = replace(ANSWER, text="For you: sesame [1].")
-LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 100 for n in range(60)))
+LONG = replace(ANSWER, text="\n\n".join(f"Step {n}: " + "word " * 400 for n in range(60)))
 
 
 class Killed(BaseException):
@@ -204,7 +204,7 @@ async def test_whoever_dies_nothing_is_missing_and_nothing_twice_unsaid(
     whole = Death(0, "before")
     expected = await _brought(house, teams, outcome, whole, private=private)
     assert set(expected.values()) == {1}
-    assert whole.steps > 3
+    assert whole.steps >= 3
     for step in range(1, whole.steps + 1):
         for when in WHENS:
             death = Death(step, when)
@@ -248,7 +248,7 @@ TABLE = replace(
     ANSWER, parts=(paragraph("See", (1,)), Table(("Code", "Cure"), (("809", "Call IT"),)))
 )
 LONG_CITED = replace(ANSWER, text="Restart the client [1]. " + "word " * 1_600)
-ENDLESS = 5
+ENDLESS = 6
 """Refusals after which nothing of an answer was taken, nor the line that stands for it."""
 
 
@@ -275,7 +275,8 @@ async def test_a_refused_answer_comes_as_words_and_links(
 ) -> None:
     message = question(teams, private=private)
     opened = await channel.open_placeholder(message)
-    teams.fail(fault)
+    # In a chat the card is tried with the stream first, then apart.
+    teams.fail(*[fault] * (1 + private))
     with capture_logs() as logs:
         await channel.deliver(with_placeholder(opened, delivery(message, LONG_CITED)))
     sent = next(iter(teams.visible.values()))
@@ -327,7 +328,7 @@ async def test_an_answer_that_is_never_taken_goes_to_people(bot: Bot) -> None:
 
 
 @pytest.mark.mended(id="teams-2")
-@pytest.mark.parametrize(("faults", "left"), [(3, 1), (ENDLESS, 0)], ids=["a line", "nothing"])
+@pytest.mark.parametrize(("faults", "left"), [(4, 1), (ENDLESS, 0)], ids=["a line", "nothing"])
 async def test_no_stream_says_for_ever_that_it_looks_something_up(
     bot: Bot, faults: int, left: int
 ) -> None:

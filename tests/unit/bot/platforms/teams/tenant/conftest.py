@@ -16,7 +16,7 @@ from tests.fakes.teams.visitor import Visitor
 
 @pytest.fixture
 def settings(settings: Settings, teams: FakeTeams) -> Settings:
-    return settings.model_copy(update={"teams_service_url": f"{teams.url}/"})
+    return settings.model_copy(update={"teams_service_url": f"{teams.url}/", "teams_hello": True})
 
 
 @pytest.fixture

@@ -1,0 +1,62 @@
+"""Settings of what chats offer people to ask, and of how Teams shows it."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+
+from bot.domain.learning_settings import LearningSettings
+from bot.domain.suggested_prompts import SuggestedPrompt, parse_prompts
+
+PLACEHOLDER = "Ask about IT, HR, travel \u2026"
+
+EXAMPLES = (
+    "vpn says error 809, what now?; How do I reset my password?; Who approves travel?; "
+    "Can I talk to a human?"
+)
+
+
+class ChatSettings(LearningSettings):
+    """What is offered where a conversation begins."""
+
+    suggested_prompts: str = Field(
+        "",
+        description="Up to four questions that Slack, Teams and the web chat offer to begin with, "
+        "by semicolon, each Title=Question or the question alone; none: what it can help with, and "
+        "a person.",
+    )
+    chat_placeholder: str = Field(
+        PLACEHOLDER, max_length=100, description="Shown in the empty field of the web chat."
+    )
+    chat_examples: str = Field(
+        EXAMPLES,
+        description="Questions that the web chat offers to begin with, by semicolon, instead of "
+        "SUGGESTED_PROMPTS; a semicolon alone offers none.",
+    )
+    teams_hello: bool = Field(
+        default=False,
+        description="Say hello where the app is added, and leave the suggested prompts out of its "
+        "package: Microsoft wants either. With TEAMS_DEV_MODE it says hello anyway.",
+    )
+    teams_split_cards: bool = Field(
+        default=False,
+        description="Put the buttons of an answer in a message of their own, below it, also in a "
+        "personal chat.",
+    )
+
+    @field_validator("suggested_prompts")
+    @classmethod
+    def _check_prompts(cls, value: str) -> str:
+        parse_prompts(value)
+        return value
+
+    @property
+    def prompts(self) -> tuple[SuggestedPrompt, ...]:
+        """What is offered where a conversation begins."""
+        return parse_prompts(self.suggested_prompts)
+
+    @property
+    def chat_starters(self) -> tuple[str, ...]:
+        """The questions that the web chat offers."""
+        if self.suggested_prompts and "chat_examples" not in self.model_fields_set:
+            return tuple(prompt.message for prompt in self.prompts)
+        return tuple(filter(None, map(str.strip, self.chat_examples.split(";"))))

@@ -1,0 +1,51 @@
+"""What people are offered to ask: the same on every platform, never questions of people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.domain.handoff import PERSON_REQUEST
+
+MOST_PROMPTS = 4
+"""As many as Slack shows; Teams takes more."""
+
+_LONGEST_TITLE = 60
+_LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedPrompt:
+    """A suggested question: its label, and the message it sends."""
+
+    title: str
+    message: str
+
+
+DEFAULT_PROMPTS = (
+    SuggestedPrompt("What can you help with?", "What can you help me with?"),
+    SuggestedPrompt("Ask a person", PERSON_REQUEST),
+)
+"""They suit every wiki; the second one asks what it is about before anybody is asked."""
+
+
+def parse_prompts(text: str) -> tuple[SuggestedPrompt, ...]:
+    """Return the prompts of a setting, the defaults for "". Raises ValueError."""
+    if not text:
+        return DEFAULT_PROMPTS
+    prompts = tuple(_parsed(each) for each in text.split(";") if each.strip())
+    if len(prompts) > MOST_PROMPTS:
+        raise ValueError(f"Suggest {MOST_PROMPTS} questions at most; these are {len(prompts)}.")
+    return prompts
+
+
+def _parsed(text: str) -> SuggestedPrompt:
+    title, equals, message = (part.strip() for part in text.partition("="))
+    prompt = SuggestedPrompt(title, message if equals else title)
+    if not (prompt.title and prompt.message):
+        raise ValueError(f"Write {text.strip()!r} as Title=Question, or as the question alone.")
+    if len(prompt.title) > _LONGEST_TITLE or len(prompt.message) > _LONGEST_MESSAGE:
+        raise ValueError(
+            f"Write {prompt.title!r} with a title of at most {_LONGEST_TITLE} characters, and a "
+            f"question of at most {_LONGEST_MESSAGE}."
+        )
+    return prompt
