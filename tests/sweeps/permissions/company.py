@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.fakes.confluence import site as wiki_site
 from tests.fakes.confluence.site import Site
 
 PLACES = ("title", "head", "text", "table", "code", "label", "file", "filetext", "front")
@@ -237,8 +238,10 @@ class Company:
                 return f"page {page.number} is gone"
 
     def restrict(self, page: MarkedPage, named: Named) -> None:
+        """Restrict a page; the account that reads the wiki is named too, else it is not indexed."""
         page.restriction = named
-        self.site.restrict(page.id, users=named.users, groups=named.groups)
+        reading = frozenset[str]() if named.empty else {wiki_site.ADMIN}
+        self.site.restrict(page.id, users=named.users | reading, groups=named.groups)
 
     def reopen(self, page: MarkedPage) -> None:
         """Draw the readers of a page of the folder anew."""
