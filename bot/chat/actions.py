@@ -21,7 +21,7 @@ from bot.domain.handoff import (
     person_request,
     person_request_id,
 )
-from bot.domain.interactions import Clarification, Interaction
+from bot.domain.interactions import Clarification, Interaction, chosen_option_id
 from bot.domain.messages import InteractionId, Message, Person, Platform
 from bot.domain.ports import Inbox, Interactions
 
@@ -211,7 +211,7 @@ class ButtonQuestions:
         text = _option(asked, number)
         if not (await self._visibility(asked)).tells(asked):
             raise ActionRejected(_NO_OPTION)
-        option = f"{asked.message.id}:option"
+        option = chosen_option_id(asked.message.id)
         chosen = message_below(asked.message, option, presser, text=text, reply_to=reply_to)
         await self._accept(chosen, _CHOSEN_ALREADY)
         return text

@@ -8,7 +8,6 @@ from dataclasses import replace
 from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.answering.visibility import offered_passages
 from bot.domain.errors import ClaimLost
 from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import (
@@ -299,8 +298,6 @@ class StoredWork:
     async def _own_words(self, connection: AsyncConnection, asked: Interaction) -> str:
         """Return what an asker wrote: of a chosen option the question that it made clear."""
         text = asked.message.text
-        if not offered_passages(asked):
-            return text
         query = queries.select_history(asked.message.thread, asked.id, _OPTIONS_IN_A_ROW)
         for row in (await connection.execute(*query)).all():
             before = self._rows.interaction(row)
