@@ -15,7 +15,7 @@ from tests.fakes.confluence import site as wiki_site
 from tests.fakes.confluence.site import Site
 
 PLACES = ("title", "head", "text", "table", "code", "label", "file", "filetext", "front")
-_MARK = re.compile(rf"z(\d{{3}})(?:{'|'.join(PLACES)})q", re.IGNORECASE)
+_MARK = re.compile(rf"z(\d{{3}})({'|'.join(PLACES)})q", re.IGNORECASE)
 TOPICS = ("printer toner", "door badge", "parking permit", "backup tape", "travel booking")
 GROUPS = ("red", "blue", "green", "leads", "everybody-in-it")
 ADMIN, EXPERT, UNMAPPED, HIDDEN = "ann", "ben", "eve", "finn"
@@ -34,7 +34,12 @@ def address(person: str) -> str:
 
 def pages_in(text: str) -> frozenset[int]:
     """Return the pages of which any mark stands in a text."""
-    return frozenset(int(number) for number in _MARK.findall(text))
+    return frozenset(int(number) for number, _ in _MARK.findall(text))
+
+
+def places_in(text: str, pages: Collection[int]) -> frozenset[str]:
+    """Return the places of which a mark of these pages stands in a text."""
+    return frozenset(place.lower() for number, place in _MARK.findall(text) if int(number) in pages)
 
 
 @dataclass
