@@ -27,12 +27,16 @@ class Tried:
     readers: set[str | None] = field(default_factory=set)
     places: set[str] = field(default_factory=set)
 
-    def missing(self, views: frozenset[str] = frozenset()) -> list[str]:
-        """Return in words what was never tried; ``views`` are those that have to be opened."""
+    def missing(
+        self, views: frozenset[str] = frozenset(), unseen: frozenset[str] = frozenset()
+    ) -> list[str]:
+        """Return in words what was never tried.
+
+        ``views`` have to be opened; ``unseen`` are places that this door shows to nobody.
+        """
+        seen = self.places | unseen
         lacks = [f"nobody opened {view}" for view in sorted(views - self.views)]
         lacks += [f"nothing was shown to {name}" for name in COLLEAGUES if name not in self.readers]
-        lacks += [
-            f"no {place} of a restricted page" for place in PLACES if place not in self.places
-        ]
+        lacks += [f"no {place} of a restricted page" for place in PLACES if place not in seen]
         lacks += ["no saved answer was given"] if self.saving >= WHOLE and not self.saved else []
         return [f"{self.door}: {each}" for each in lacks] if self.cases >= WHOLE else []
