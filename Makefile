@@ -38,7 +38,7 @@ sweeps: $(DEV) ## Run the long sweeps, which make test runs in small: events, ki
 	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
 
 attack: $(EVALS) ## Attack it by hostile text, forged tokens, bodies and uploads, at full size
-	@failed=0; \
+	@failed=0; $(BIN)/python -m tests.sweeps.hostile.size || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --attack -n 2 --dist loadgroup $(ARGS) || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.attacks_eval || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.payloads_eval || failed=1; \

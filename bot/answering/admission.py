@@ -5,7 +5,7 @@ The results of admission are added to the outcome at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain
@@ -13,7 +13,14 @@ from itertools import chain
 from bot.answering.asker_identity import AskerIdentification, IdentifiedAsker, Reader
 from bot.answering.attachments import AttachmentReader, ReadAttachments
 from bot.answering.limits import LimitChecks
-from bot.answering.visibility import ReadablePassages, Visibility, passages_behind, visibility_of
+from bot.answering.visibility import (
+    ReadablePassages,
+    RecordedPassage,
+    Visibility,
+    named_passages,
+    passages_behind,
+    visibility_of,
+)
 from bot.domain.cases import USE_REPLY, is_card_thread
 from bot.domain.handoff import (
     ASKED_ALREADY,
@@ -144,6 +151,7 @@ class Admission:
             message=known,
             history=talk.turns,
             heard=talk.heard,
+            offered=talk.offered,
             audience=audience,
             policy=_with_model(policy_within(policy, introduced.spaces), message.model),
             attached=read.attached,
@@ -164,7 +172,11 @@ class Admission:
         if self._readable is not None:
             seen = await visibility_of(self._readable, tenant, named, reader)
         told = [each for each in before if seen.tells(each)]
-        return _History(_readable_turns(before, message.author.id, seen), history_passages(told))
+        return _History(
+            _readable_turns(before, message.author.id, seen),
+            history_passages(told),
+            _offered(before, message.text),
+        )
 
     async def _asked_topic(self, message: Message) -> Sequence[Interaction]:
         """Return the asker's newest exchange if the bot asked in it for the topic of a hand-over.
@@ -201,10 +213,14 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """The earlier turns of a thread, and the passages that they rest on."""
+    """The earlier turns of a thread, and the passages that they rest on.
+
+    ``offered`` are those of the option that the message repeats, whoever may read them.
+    """
 
     turns: tuple[Turn, ...]
     heard: tuple[FoundPassage, ...]
+    offered: tuple[FoundPassage, ...]
 
 
 def _current(exchanges: Sequence[Interaction], message: Message) -> Sequence[Interaction]:
@@ -227,7 +243,24 @@ def _bounded(exchanges: Sequence[Interaction]) -> Sequence[Interaction]:
 
 def history_passages(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ...]:
     """Return the distinct passages behind some exchanges, without signals."""
-    named = {each.chunk_id: each for one in exchanges for each in passages_behind(one)}
+    return _distinct(chain.from_iterable(map(passages_behind, exchanges)))
+
+
+def _offered(exchanges: Sequence[Interaction], text: str) -> tuple[FoundPassage, ...]:
+    """Return the passages that earlier clarifications offered as the option of this text."""
+    outcomes = [each.outcome for each in exchanges if each.outcome is not None]
+    offering = [
+        each
+        for each in outcomes
+        if isinstance(each.response, Clarification) and text in each.response.options
+    ]
+    return _distinct(
+        chain.from_iterable(named_passages(text, each.trace.passages) for each in offering)
+    )
+
+
+def _distinct(found: Iterable[RecordedPassage]) -> tuple[FoundPassage, ...]:
+    named = {each.chunk_id: each for each in found}
     return tuple(
         FoundPassage(each.chunk_id, each.page_id, each.title, each.section, {})
         for each in named.values()
@@ -266,7 +299,11 @@ def with_admission_results(inquiry: Inquiry, outcome: Outcome) -> Outcome:
     message = inquiry.message
     worth = not message.overheard or _is_worth_an_unasked_reply(inquiry, outcome)
     drafted = (DRAFTED,) if message.shadow and worth and _is_from_pages(outcome) else ()
-    trace = replace(outcome.trace, notes=(*inquiry.notes, *outcome.trace.notes, *drafted))
+    trace = replace(
+        outcome.trace,
+        notes=(*inquiry.notes, *outcome.trace.notes, *drafted),
+        heard=_with_offered(inquiry, outcome.trace.heard),
+    )
     return replace(
         outcome,
         trace=trace,
@@ -275,6 +312,13 @@ def with_admission_results(inquiry: Inquiry, outcome: Outcome) -> Outcome:
         silent=message.shadow or not worth,
         private=None if message.shows_nothing else outcome.private,
     )
+
+
+def _with_offered(
+    inquiry: Inquiry, heard: tuple[FoundPassage, ...] | None
+) -> tuple[FoundPassage, ...] | None:
+    """Add the passages of a chosen option: its words are the page's, found again or not."""
+    return None if heard is None else _distinct((*heard, *inquiry.offered))
 
 
 def _is_from_pages(outcome: Outcome) -> bool:

@@ -26,6 +26,7 @@ from bot.domain.interactions import (
     Response,
     Source,
     Trace,
+    is_chosen_option,
 )
 from bot.domain.messages import FoundPassage
 from rag.errors import RagError
@@ -181,9 +182,12 @@ class Visibility:
     def asked(self, interaction: Interaction) -> str | None:
         """Return a question's text; None if it is an option that names a closed page.
 
-        A chosen option becomes a question, in the words of the page, not of the asker.
+        A chosen option becomes a question, in the words of the page, not of the asker. One whose
+        page is not in the record, because it was closed before the answer, names a closed page.
         """
-        return interaction.message.text if self._may_read(offered_passages(interaction)) else None
+        offered = offered_passages(interaction)
+        vouched = bool(offered) or not is_chosen_option(interaction.message)
+        return interaction.message.text if vouched and self._may_read(offered) else None
 
     def question(self, interaction: Interaction) -> str:
         """Return a question's text, or the notice that replaces a closed page's words."""
@@ -333,10 +337,23 @@ def sources_of(response: Response) -> tuple[Source, ...]:
 
 
 def offered_passages(interaction: Interaction) -> tuple[FoundPassage, ...]:
-    """Return the passages whose option label ("Title: Section") is the question."""
+    """Return the passages whose option label ("Title: Section") is the question.
+
+    They are those that were found for it, and those that were offered by that name before.
+    """
     outcome = interaction.outcome
-    found = () if outcome is None else outcome.trace.passages
-    return tuple(each for each in found if option_label(each) == interaction.message.text)
+    found = () if outcome is None else (*outcome.trace.passages, *(outcome.trace.heard or ()))
+    return named_passages(interaction.message.text, found)
+
+
+def named_passages(text: str, found: Iterable[FoundPassage]) -> tuple[FoundPassage, ...]:
+    """Return the passages whose option label ("Title: Section") is a text."""
+    return tuple(each for each in found if option_label(each) == text)
+
+
+def may_name_page(interaction: Interaction) -> bool:
+    """Return whether a question is an option, so that its words may be a page's."""
+    return is_chosen_option(interaction.message) or bool(offered_passages(interaction))
 
 
 def recorded_passages(interaction: Interaction) -> Iterable[RecordedPassage]:

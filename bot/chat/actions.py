@@ -6,7 +6,7 @@ A user who may not act, or acts on a deleted question, reads the ``rejection_tex
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -20,8 +20,9 @@ from bot.domain.handoff import (
     asked_already,
     person_request,
     person_request_id,
+    typed_question,
 )
-from bot.domain.interactions import Clarification, Interaction
+from bot.domain.interactions import Clarification, Interaction, chosen_option_id
 from bot.domain.messages import InteractionId, Message, Person, Platform
 from bot.domain.ports import Inbox, Interactions
 
@@ -198,8 +199,8 @@ class ButtonQuestions:
         wish = message_below(
             asked.message, person_request_id(asked.message.id), presser, text="", reply_to=reply_to
         )
-        wish = replace(wish, text=await self._about(asked, wish))
         there = await self._interactions.in_thread(wish.thread, THREAD_MESSAGES_CHECKED)
+        wish = replace(wish, text=await self._about(asked, wish, there))
         if asked_already(wish, there):
             raise ActionRejected(_ASKED_ALREADY)
         await self._accept(wish, _ASKED_ALREADY)
@@ -211,12 +212,14 @@ class ButtonQuestions:
         text = _option(asked, number)
         if not (await self._visibility(asked)).tells(asked):
             raise ActionRejected(_NO_OPTION)
-        option = f"{asked.message.id}:option"
+        option = chosen_option_id(asked.message.id)
         chosen = message_below(asked.message, option, presser, text=text, reply_to=reply_to)
         await self._accept(chosen, _CHOSEN_ALREADY)
         return text
 
-    async def _about(self, interaction: Interaction, wish: Message) -> str:
+    async def _about(
+        self, interaction: Interaction, wish: Message, there: Sequence[Interaction]
+    ) -> str:
         """Return the request's text; it names the question unless the presser asked it last."""
         last = await self._interactions.history(wish.thread, wish, 1)
         is_last = [each.id for each in last] == [interaction.id]
@@ -224,7 +227,8 @@ class ButtonQuestions:
         if own and is_last:
             return person_request("")
         seen = await self._visibility(interaction)
-        return person_request(seen.asked(interaction) or "")
+        closed = seen.asked(interaction) is None
+        return person_request("" if closed else typed_question(interaction, there))
 
     async def _accept(self, message: Message, already: str) -> None:
         before = await self._interactions.get(message.interaction_id)

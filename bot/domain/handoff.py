@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.domain.interactions import Delivery, Escalation, EscalationReason, Interaction, Response
+from bot.domain.interactions import (
+    Clarification,
+    Delivery,
+    Escalation,
+    EscalationReason,
+    Interaction,
+    Response,
+    is_chosen_option,
+)
 from bot.domain.messages import InteractionId, Message, Platform
 
 _UNAVAILABLE = "I can't look this up right now."
@@ -151,6 +159,22 @@ def person_request(question: str) -> str:
     "" means the question asked last, which the conversation determines.
     """
     return f"{PERSON_REQUEST}\n\n{question}" if question else PERSON_REQUEST
+
+
+def typed_question(asked: Interaction, there: Sequence[Interaction]) -> str:
+    """Return the words that somebody typed: of a chosen option, the question that it makes clear.
+
+    ``there`` are messages of the thread, oldest first. An option has a page's words, which nobody
+    is told whom the page is closed to, now or later; one whose question is not there gives "".
+    """
+    text = asked.message.text
+    for each in reversed(there):
+        response = each.outcome.response if each.outcome else None
+        earlier = each.number < asked.number
+        if earlier and isinstance(response, Clarification) and text in response.options:
+            text = each.message.text
+    unknown = text == asked.message.text and is_chosen_option(asked.message)
+    return "" if unknown else text
 
 
 def requested_question(said: str) -> str:

@@ -227,7 +227,8 @@ class FoundPassage:
 class Inquiry:
     """A message with everything needed to answer it.
 
-    ``heard`` are the passages that ``history`` was based on. ``attached`` is the text of its files;
+    ``heard`` are the passages that ``history`` was based on; ``offered`` are those of the option
+    that the message repeats, readable or not. ``attached`` is the text of its files;
     ``remarks`` are told to the asker besides the answer, such as a file that was not read;
     ``notes`` are for the operator. ``asker`` is the author to record, as looked up on the platform,
     None if the message's author is complete. ``outsiders``: people from outside the company ask or
@@ -244,6 +245,7 @@ class Inquiry:
     notes: tuple[str, ...] = ()
     asker: Person | None = None
     heard: tuple[FoundPassage, ...] = ()
+    offered: tuple[FoundPassage, ...] = ()
     outsiders: bool = False
     excluded_pages: frozenset[str] = frozenset()
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.answering.visibility import offered_passages
 from bot.domain.errors import ClaimLost
 from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import (
@@ -20,6 +19,7 @@ from bot.domain.interactions import (
     PostedRef,
     Unfinished,
 )
+from bot.domain.json_codec import storable
 from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
 from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
@@ -253,6 +253,10 @@ class StoredWork:
         escalation = undelivered_row(given_up, self._reminders)
         if escalation is None:
             return
+        asked = given_up.message
+        own = await self._own_words(connection, asked)
+        named = str(escalation["question"]).replace(storable(asked.text), storable(own), 1)
+        escalation = {**escalation, "question": named}
         await self._open_case(connection, escalation)
         await self._insert(connection, NoticeRow, opening_notice_row(escalation))
 
@@ -262,15 +266,16 @@ class StoredWork:
         """Return an outcome whose request for a human quotes the preceding search query.
 
         A follow-up alone does not tell experts what it is about. In shared channels, or if the
-        query has words of an answer, the outcome is returned unchanged: such words may be another
-        person's, or of a page that the experts may not read. Nor is an option that was chosen in
-        private passed on, for a page's title is in it, but the question that it made clear.
+        query has words of an answer, it is not quoted: such words may be another person's, or of a
+        page that the experts may not read. Nor is an option that was chosen passed on, for a page's
+        title is in it, and the page may be closed later, but the question that it made clear.
         """
         response = outcome.response
-        if not isinstance(response, Escalation) or response.reason != "asked_for_human":
+        if not isinstance(response, Escalation):
             return outcome
-        if not message.private:
-            return outcome
+        if response.reason != "asked_for_human":
+            own = await self._own_words(connection, message)
+            return _naming(outcome, response, message.text, own)
         asked = outcome.trace.route.question
         about = question_of_person_request(message) or await connection.scalar(
             queries.select_asked_before(message, asked)
@@ -279,12 +284,10 @@ class StoredWork:
         before = self._rows.interaction(row) if row else None
         if before is None or before.outcome is None or before.withdrawn:
             return outcome
-        written, own = before.message.text, await self._own_words(connection, before)
-        if own == written:
+        written, own = before.message.text, await self._own_words(connection, before.message)
+        if own == written and message.private:
             own = await self._stand_alone(connection, before, before.outcome.trace.route.question)
-        return replace(
-            outcome, response=replace(response, question=response.question.replace(written, own, 1))
-        )
+        return _naming(outcome, response, written, own)
 
     async def _stand_alone(
         self, connection: AsyncConnection, asked: Interaction, searched: str
@@ -296,15 +299,13 @@ class StoredWork:
         for earlier in asked.outcome.trace.route.leaned_on if asked.outcome else ():
             row = (await connection.execute(*queries.select_interaction(earlier))).first()
             if row:
-                written += [await self._own_words(connection, self._rows.interaction(row))]
+                written += [await self._own_words(connection, self._rows.interaction(row).message)]
         return searched if set(stems(searched)) <= set(stems(" ".join(written))) else written[0]
 
-    async def _own_words(self, connection: AsyncConnection, asked: Interaction) -> str:
+    async def _own_words(self, connection: AsyncConnection, asked: Message) -> str:
         """Return what an asker wrote: of a chosen option the question that it made clear."""
-        text = asked.message.text
-        if not offered_passages(asked):
-            return text
-        query = queries.select_history(asked.message.thread, asked.id, _OPTIONS_IN_A_ROW)
+        text = asked.text
+        query = queries.select_history(asked.thread, asked.interaction_id, _OPTIONS_IN_A_ROW)
         for row in (await connection.execute(*query)).all():
             before = self._rows.interaction(row)
             response = before.outcome.response if before.outcome else None
@@ -382,3 +383,9 @@ def _storable_message(message: Message, outcome: Outcome) -> Message:
 def _without_words(message: Message) -> Message:
     """Return a message without text, files and names; only the author's id is kept."""
     return replace(message, text="", attachments=(), author=Person(message.author.id))
+
+
+def _naming(outcome: Outcome, response: Escalation, written: str, own: str) -> Outcome:
+    """Return an outcome whose case names what the asker wrote themselves."""
+    named = response.question.replace(written, own, 1)
+    return replace(outcome, response=replace(response, question=named))

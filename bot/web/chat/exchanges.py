@@ -11,7 +11,7 @@ import aiohttp_jinja2
 from aiohttp import web
 
 from bot.answering.asker_identity import Reader
-from bot.answering.visibility import ReadablePassages, Visibility, offered_passages, visibility_in
+from bot.answering.visibility import ReadablePassages, Visibility, may_name_page, visibility_in
 from bot.chat.votes import can_be_rated
 from bot.domain.interactions import Escalation, Feedback, Interaction
 from bot.domain.messages import InteractionId, Person, Thread
@@ -62,7 +62,7 @@ class Exchanges:
         is looked up.
         """
         asked = [await self.interactions.get(each.asked) for each in found]
-        offered = [each for each in asked if each is not None and offered_passages(each)]
+        offered = [each for each in asked if each is not None and may_name_page(each)]
         if not offered:
             return found
         seen = await self.visibility(request, offered)

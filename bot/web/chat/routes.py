@@ -17,7 +17,12 @@ from bot.answering.visibility import ReadablePassages
 from bot.chat.votes import AnswerVotes, can_be_rated
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, FeedbackInvalid, InteractionUnknown
-from bot.domain.handoff import person_request, person_request_id
+from bot.domain.handoff import (
+    THREAD_MESSAGES_CHECKED,
+    person_request,
+    person_request_id,
+    typed_question,
+)
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.interactions import Interaction, Vote, new_feedback
 from bot.domain.messages import Message
@@ -180,9 +185,9 @@ class ChatRoutes:
         if seen.asked(asked) is None:
             # Its text comes from a page that the asker may not read, and experts perhaps even less.
             raise web.HTTPConflict(text=seen.why_closed)
-        last = await self.interactions.in_thread(asked.message.thread, 1)
-        is_last = [each.id for each in last] == [asked.id]
-        return person_request("" if is_last else asked.message.text)
+        there = await self.interactions.in_thread(asked.message.thread, THREAD_MESSAGES_CHECKED)
+        is_last = [each.id for each in there[-1:]] == [asked.id]
+        return person_request("" if is_last else typed_question(asked, there))
 
     async def answer(self, request: web.Request) -> web.Response:
         """Return the answer or the progress; 204 if the browser shows this step already."""

@@ -11,6 +11,7 @@ from tests.sweeps.hostile.attacks import OWN, VARIANTS, Written, with_goals
 from tests.sweeps.hostile.combinations import CARRIERS, Combination, combinations
 from tests.sweeps.hostile.judge import Kind, Shown, effects_of
 from tests.sweeps.hostile.matrix import run_matrix
+from tests.sweeps.hostile.size import WHOLE, on_platforms
 from tests.sweeps.hostile.surfaces import shown_by_api, shown_on_page
 from tests.sweeps.sizes import SWEEP
 
@@ -20,18 +21,12 @@ _PARTS = 12
 _EVERY = 29
 """Shares no factor with the numbers of forms and carriers, so that the smoke has all of both."""
 
-WHOLE = combinations(with_goals(OWN), carriers_each=3)
 SMOKE = combinations(with_goals(OWN), carriers_each=1)[::_EVERY]
-PLATFORMS = 4
 LEAST_CITED = 0.7
 
 
 def test_the_whole_has_three_thousand_combinations_of_everything() -> None:
-    with_platforms = [
-        (each.carrier, each.form, platform)
-        for each in WHOLE
-        for platform in range(2 if each.carrier == "attachment" else PLATFORMS)
-    ]
+    with_platforms = [(each.carrier, each.form, platform) for each, platform in on_platforms()]
 
     assert len(with_platforms) >= 3_000
     assert len(set(with_platforms)) == 4 * (4 * (len(CARRIERS) - 1) + 2)

@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.fakes.confluence import site as wiki_site
 from tests.fakes.confluence.site import Site
 
 PLACES = ("title", "head", "text", "table", "code", "label", "file", "filetext", "front")
-_MARK = re.compile(rf"z(\d{{3}})(?:{'|'.join(PLACES)})q", re.IGNORECASE)
+_MARK = re.compile(rf"z(\d{{3}})({'|'.join(PLACES)})q", re.IGNORECASE)
 TOPICS = ("printer toner", "door badge", "parking permit", "backup tape", "travel booking")
 GROUPS = ("red", "blue", "green", "leads", "everybody-in-it")
 ADMIN, EXPERT, UNMAPPED, HIDDEN = "ann", "ben", "eve", "finn"
@@ -33,7 +34,12 @@ def address(person: str) -> str:
 
 def pages_in(text: str) -> frozenset[int]:
     """Return the pages of which any mark stands in a text."""
-    return frozenset(int(number) for number in _MARK.findall(text))
+    return frozenset(int(number) for number, _ in _MARK.findall(text))
+
+
+def places_in(text: str, pages: Collection[int]) -> frozenset[str]:
+    """Return the places of which a mark of these pages stands in a text."""
+    return frozenset(place.lower() for number, place in _MARK.findall(text) if int(number) in pages)
 
 
 @dataclass
@@ -237,8 +243,10 @@ class Company:
                 return f"page {page.number} is gone"
 
     def restrict(self, page: MarkedPage, named: Named) -> None:
+        """Restrict a page; the account that reads the wiki is named too, else it is not indexed."""
         page.restriction = named
-        self.site.restrict(page.id, users=named.users, groups=named.groups)
+        reading = frozenset[str]() if named.empty else {wiki_site.ADMIN}
+        self.site.restrict(page.id, users=named.users | reading, groups=named.groups)
 
     def reopen(self, page: MarkedPage) -> None:
         """Draw the readers of a page of the folder anew."""

@@ -9,36 +9,37 @@ from http import HTTPStatus
 from tests.fakes.spans import Spans
 from tests.sweeps.permissions.application import Served
 from tests.sweeps.permissions.browsing import Shown
-from tests.sweeps.permissions.company import ADMIN, EVERYBODY, Reader, pages_in
+from tests.sweeps.permissions.company import ADMIN, EVERYBODY, Reader, pages_in, places_in
 from tests.sweeps.permissions.plans import Plan
+from tests.sweeps.permissions.tried import Tried
 
 _AROUND = 60
 
 
 @dataclass
 class Findings:
-    """``leaks`` in words; ``shown`` are the pages of which something was shown, by person.
-
-    ``opened`` are the kinds of views that could be opened.
-    """
+    """``leaks`` in words; ``tried`` is added to."""
 
     served: Served
     spans: Spans
+    tried: Tried
     leaks: list[str] = field(default_factory=list)
-    shown: dict[str | None, set[int]] = field(default_factory=dict)
-    opened: set[str] = field(default_factory=set)
     happened: str = ""
 
     def look(self, reader: Reader, shown: Iterable[Shown]) -> None:
         """Check what somebody was shown, and what the model was sent for it."""
-        allowed = self.served.company.readable(reader)
+        company = self.served.company
+        allowed = company.readable(reader)
+        closed = allowed - company.readable(EVERYBODY)
         for each in (*shown, Shown("prompt", self.served.new_prompts())):
             if reader.person == ADMIN and _is_list_of_documents(each.where):
                 continue
             self._check(str(reader.person), each, allowed)
-            self.shown.setdefault(reader.person, set()).update(pages_in(each.text))
+            if pages_in(each.text) & allowed:
+                self.tried.readers.add(reader.person)
+            self.tried.places |= places_in(each.text, closed)
             if each.status == HTTPStatus.OK:
-                self.opened.add(_kind(each.where))
+                self.tried.views.add(_kind(each.where))
 
     def look_at_exports(self) -> None:
         """Check what is posted and written for people in general, or for nobody."""
@@ -52,9 +53,14 @@ class Findings:
         allowed = frozenset[int]().union(*map(self.served.company.readable, readers))
         self._check("jobs", Shown("prompt", self.served.new_prompts()), allowed)
 
-    def check_saved_answers(self, plan: Plan) -> None:
-        """Check that answers were given again where they are saved: else nothing was tested."""
-        assert (self.served.saved_answers_given > 0) == plan.saves_answers
+    def done(self, plan: Plan) -> None:
+        """Count a plan's cases, and check that nothing leaked, and nothing was saved unasked."""
+        given = self.served.saved_answers_given
+        self.tried.cases += plan.cases
+        self.tried.saving += plan.cases if plan.saves_answers else 0
+        self.tried.saved += given
+        assert not self.leaks, "\n".join(self.leaks)
+        assert plan.saves_answers or not given
 
     def _check(self, who: str, each: Shown, allowed: frozenset[int]) -> None:
         for number in sorted(pages_in(each.text) - pages_in(each.before) - allowed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -24,15 +24,19 @@ from tests.sweeps.permissions.company import (
     EVERYBODY,
     EXPERT,
     NOBODY,
+    PLACES,
     Company,
     MarkedPage,
     Reader,
     address,
+    places_in,
 )
 from tests.sweeps.permissions.findings import Findings
 from tests.sweeps.permissions.plans import Plan, smoke, whole
+from tests.sweeps.permissions.tried import Tried
 
 PLANS = [*smoke(1, cases=50), *whole(range(100, 132))]
+SMALL = Plan(1, "embedded", model=True, views=40)
 
 _COUNTED = re.compile(r'href="/board/documents/(\w+)">.*?<span>([\d,]+) document', re.DOTALL)
 ASKERS_VIEWS = frozenset({"/", "/c", "/chat", "/history", "/me", "/pages", "/api"})
@@ -112,11 +116,7 @@ class Life:
 
     async def _ask_in_channel(self, person: Colleague, text: str) -> None:
         """Ask the desk where everybody reads along; its private addition is the asker's."""
-        groups = self._served.company.groups_of(person.name)
-        mail = address(person.name)
-        names = {EVERYONE, f"user:{mail}", *(f"group:{each}" for each in groups)}
-        who = Person(person.name, email=mail, principals=frozenset(map(Principal, names)))
-        own = await self._served.directory.principals("default", who)
+        own = await principals_at_desk(self._served, person.name)
         asked = message(text, platform="slack", private=False, principals=own)
         audience = Audience("channel", frozenset({EVERYONE}))
         outcome = await self._served.parts.desk.handle(Inquiry(asked, (), audience), quiet)
@@ -178,22 +178,39 @@ class Life:
             await person.be_asked_about()
 
 
+async def principals_at_desk(served: Served, name: str) -> frozenset[Principal]:
+    """Return what somebody is known as who asks the desk itself."""
+    mail = address(name)
+    groups = (f"group:{each}" for each in served.company.groups_of(name))
+    names = {EVERYONE, f"user:{mail}", *groups}
+    who = Person(name, email=mail, principals=frozenset(map(Principal, names)))
+    return await served.directory.principals("default", who)
+
+
 async def quiet(_: Stage, __: int = 0) -> None:
     """Report no progress."""
+
+
+@pytest.fixture(scope="module")
+def tried_at_web() -> Iterator[Tried]:
+    """Count what all companies of this process are tried with; at their end all must have been."""
+    tried = Tried("web")
+    yield tried
+    assert not tried.missing(BOARD_VIEWS | ASKERS_VIEWS)
 
 
 @pytest.mark.mended(id="attack-2")
 @pytest.mark.mended(id="attack-3")
 @pytest.mark.parametrize("plan", PLANS)
 async def test_no_view_shows_what_its_reader_may_not_read(
-    plan: Plan, tmp_path: Path, spans: Spans
+    plan: Plan, tmp_path: Path, spans: Spans, tried_at_web: Tried
 ) -> None:
     company = Company(plan.seed, tmp_path / "wiki")
     async with (
         serving(company, tmp_path / "data", plan) as served,
         signed_in(served) as people,
     ):
-        findings = Findings(served, spans)
+        findings = Findings(served, spans, tried_at_web)
         life = Life(served, people, findings, plan)
         for number in range(plan.rounds):
             if number:
@@ -202,8 +219,26 @@ async def test_no_view_shows_what_its_reader_may_not_read(
             await life.work_on_cases()
             await life.look_around()
 
-    assert not findings.leaks, "\n".join(findings.leaks)
-    assert findings.opened >= BOARD_VIEWS | ASKERS_VIEWS
-    findings.check_saved_answers(plan)
-    for name in COLLEAGUES:
-        assert findings.shown[name] & company.readable(Reader(name, web=True))
+    findings.done(plan)
+
+
+async def test_who_may_read_a_restricted_page_finds_every_mark(tmp_path: Path) -> None:
+    """Else it would not be known that the marks can be seen at all."""
+    company, found = Company(1, tmp_path / "wiki"), set[str]()
+    async with serving(company, tmp_path / "data", SMALL) as served, signed_in(served) as people:
+        for person in people.values():
+            reader = Reader(person.name, web=True)
+            closed = company.readable(reader) - company.readable(EVERYBODY)
+            own = await principals_at_desk(served, person.name)
+            for page in (each for each in company.pages if each.number in closed):
+                asked = message(page.sentence, private=True, principals=own)
+                audience = Audience("private", own)
+                outcome = await served.parts.desk.handle(Inquiry(asked, (), audience), quiet)
+                file = f"what does the {page.topic} file of {page.bait} say?"
+                shown = [
+                    Shown("reply", repr(outcome.response)),
+                    *await person.ask_api(file, str(uuid.uuid4()), "v2"),
+                    *await person.look_around(Known(pages=[(page.space, page.id)]), SMALL.views),
+                ]
+                found |= places_in(" ".join(each.text for each in shown), {page.number})
+    assert found == set(PLACES)

@@ -195,6 +195,7 @@ class InTeams:
         self._teams = teams
         self._served = served
         self.people = (*COLLEAGUES, GUEST, STRANGER)
+        self._looked_at: dict[int, Sent] = {}
         self._seen: dict[str, str] = {}
         self._rooms = (teams_names.HELP, teams_names.GROUP, *self.OUTSIDE)
         for each in COLLEAGUES:
@@ -250,10 +251,11 @@ class InTeams:
         await admin.say(teams_names.HELP, "digest on")
 
     def news(self) -> Iterator[tuple[Reader, Shown]]:
-        for post in self._teams.sent:
-            payload = json.dumps(post.activity)
-            before = self._seen.get(post.id, "")
-            if before != payload:
+        # What is streamed arrives again and again under one id: each is looked at once.
+        for number, post in enumerate(self._teams.sent):
+            if self._looked_at.get(number) is not post:
+                self._looked_at[number] = post
+                payload, before = json.dumps(post.activity), self._seen.get(post.id, "")
                 self._seen[post.id] = payload
                 kept = "" if post.place == teams_names.PEOPLE else before
                 yield self._reader(post), Shown(f"Teams {post.place}", payload, before=kept)

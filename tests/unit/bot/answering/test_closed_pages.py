@@ -193,6 +193,23 @@ async def test_a_option_of_a_closed_page_is_left_out(store: Store, index: Embedd
     assert await Talk(store, ReadableInIndex(index)).history() == ()
 
 
+async def test_an_option_whose_page_was_closed_before_the_answer_is_left_out(
+    store: Store, index: EmbeddedIndex
+) -> None:
+    """Its exchange found no page, so that only the offer tells whose words they are."""
+    option = f"{TITLE}: {SECTION}"
+    route = Route(Intent.DOMAIN, 1.0, "rule", "pay")
+    offer = Outcome(Clarification("Which?", (option,)), Trace(route, (FOUND,), heard=()))
+    await record_answer(store, message("pay", message_id="m0"), offer)
+    await close_page(index)
+    talk = Talk(store, ReadableInIndex(index), model=None)
+    chosen = await talk.say(option)
+
+    assert chosen.outcome is not None
+    assert chosen.outcome.trace.passages == ()
+    assert "canary" not in str(await talk.history()).lower()
+
+
 async def test_follow_ups_by_rules_go_on_from_open_ones(store: Store, index: EmbeddedIndex) -> None:
     await record_answer(store, message("when is the bonus paid?", message_id="m0"), told())
 

@@ -286,6 +286,28 @@ async def test_a_wish_does_not_name_a_page_that_was_closed_since(
     assert inbox.only.text == PERSON_REQUEST
 
 
+async def test_a_wish_does_not_name_an_option_whose_page_was_not_found(
+    store: Store, wishing: ButtonQuestions, inbox: KeepingInbox
+) -> None:
+    """The page was closed before the option was answered: nothing in its record is from it."""
+    asked = await _kept_answer(store, outcome=OFFERED)
+    await wishing.choose(asked, "1", BEN, reply_to="")
+    chosen = await _kept_answer(store, inbox.messages.popitem()[1], Outcome(ANSWER, TRACE))
+    await wishing.ask_person(chosen, Person("cleo"), reply_to="")
+    assert inbox.only.text == PERSON_REQUEST
+
+
+async def test_a_wish_below_an_option_names_what_its_asker_typed(
+    store: Store, wishing: ButtonQuestions, inbox: KeepingInbox
+) -> None:
+    """The page may be closed later, when the request is read again."""
+    asked = await _kept_answer(store, outcome=OFFERED)
+    await wishing.choose(asked, "1", BEN, reply_to="")
+    chosen = await _kept_answer(store, inbox.messages.popitem()[1], Outcome(ANSWER, OFFERED.trace))
+    await wishing.ask_person(chosen, Person("cleo"), reply_to="")
+    assert inbox.only.text == person_request(ASKED.text)
+
+
 @pytest.mark.parametrize("number", ["2", "-1", "01", "\u0661", "", " 1", "9" * 5_000])
 async def test_an_option_that_was_not_offered_is_declined(
     store: Store, wishing: ButtonQuestions, number: str

@@ -143,20 +143,25 @@ async def test_a_wish_about_a_follow_up_names_what_it_is_about(
 
 
 @pytest.mark.parametrize(
-    ("private", "offered", "named"),
-    [(True, True, "badges?"), (False, True, TITLE), (True, False, TITLE)],
-    ids=["private", "everybody read the title", "typed"],
+    ("private", "offered", "found", "named"),
+    [
+        (True, True, True, "badges?"),
+        (True, True, False, "badges?"),
+        (False, True, True, "badges?"),
+        (True, False, True, TITLE),
+    ],
+    ids=["private", "closed before the answer", "in a channel", "typed"],
 )
-async def test_a_page_chosen_in_private_is_not_named_to_experts(
-    store: Store, named: str, *, private: bool, offered: bool
+async def test_a_page_that_was_chosen_is_not_named_to_experts(
+    store: Store, named: str, *, private: bool, offered: bool, found: bool
 ) -> None:
     """The option is the page's title, which experts may perhaps not read; the asker wrote less."""
     broad = message("badges?", message_id="m0", private=private)
     options = Clarification("Which?", (TITLE,) if offered else ())
     await record_answer(store, broad, Outcome(options, Trace(route(Intent.DOMAIN, broad.text))))
     chosen = message(TITLE, message_id="m1", private=private)
-    passage = FoundPassage("c1", "p1", "Badges", "Layoffs", {})
-    trace = Trace(route(Intent.DOMAIN, TITLE), passages=(passage,))
+    passages = (FoundPassage("c1", "p1", "Badges", "Layoffs", {}),) if found else ()
+    trace = Trace(route(Intent.DOMAIN, TITLE), passages=passages)
     await record_answer(store, chosen, replace(generic_outcome("30 euros."), trace=trace))
     wish = replace(chosen, id=person_request_id(chosen.id), text=PERSON_REQUEST)
     response = Escalation("Of course.", "asked_for_human", f"{TITLE}\nPlease!")
