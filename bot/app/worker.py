@@ -27,10 +27,12 @@ from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.inbox.accept import DurableInbox
+from bot.inbox.arrivals import Arrivals
 from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import ReplyOutbox
 from bot.inbox.ports import Admits, DurableEngine
+from bot.inbox.turns import PLACES_PER_ANSWER, Turns
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.logs import ObserveOutcome, RequestLog
 from bot.store.database import Store, database_url, prepare
@@ -76,6 +78,8 @@ def build_durable_inbox(
     owner = str(uuid.uuid4()) if options.alone else engine.executor
     lease = Lease(store.replicas, owner, alone=options.alone)
     in_flight = InFlight()
+    arrivals = Arrivals(limits.arriving)
+    turns = Turns(limits.concurrency * PLACES_PER_ANSWER, arrivals.let_pass)
     work = MessageWorker(
         owner=owner,
         work=store.work,
@@ -95,6 +99,7 @@ def build_durable_inbox(
         ),
         limits=limits,
         answered=in_flight.settle,
+        waits=turns.lent,
     )
     inbox = DurableInbox(
         owner=owner,
@@ -102,6 +107,8 @@ def build_durable_inbox(
         engine=engine,
         work=work,
         in_flight=in_flight,
+        arrivals=arrivals,
+        turns=turns,
         limits=limits,
         hold_back=options.hold_back,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 
@@ -46,13 +46,15 @@ class WorkLimits:
     """Limits on concurrency, on messages in flight, and on durations.
 
     ``concurrency`` limits questions being answered, ``waiting`` those accepted here and neither
-    finished nor waiting for a platform. ``introduction_seconds`` is how long a platform that cannot
-    identify the asker is asked again, ``delivery_hours`` how long a failing delivery is retried,
-    ``visible_after_seconds`` when a platform shows a post of a process that died, at the latest.
+    finished nor waiting for a platform, ``arriving`` those that wait to be recorded.
+    ``introduction_seconds`` is how long a platform that cannot identify the asker is asked again,
+    ``delivery_hours`` how long a failing delivery is retried, ``visible_after_seconds`` when a
+    platform shows a post of a process that died, at the latest.
     """
 
     concurrency: int = 16
     waiting: int = 2000
+    arriving: int = 500
     deadline_seconds: float = 120.0
     drain_seconds: float = 12.0
     introduction_seconds: float = 60.0
@@ -98,6 +100,7 @@ class MessageWorker:
         owner: The name of this process in claims.
         observers: Record the outcome of every message.
         answered: Called with every outcome as soon as it is recorded.
+        waits: Entered while a message waits for an earlier one of its thread.
     """
 
     def __init__(
@@ -111,6 +114,7 @@ class MessageWorker:
         observers: Sequence[ObserveOutcome],
         limits: WorkLimits,
         answered: Callable[[InteractionId, Outcome], None],
+        waits: Callable[[InteractionId], AbstractContextManager[None]],
     ) -> None:
         self._owner = owner
         self._work = work
@@ -120,7 +124,7 @@ class MessageWorker:
         self._observers = observers
         self._answered = answered
         self._limits = limits
-        self._order = ThreadOrder(work.behind)
+        self._order = ThreadOrder(work.behind, waits)
         self._desks = asyncio.Semaphore(limits.concurrency)
         self._handling: dict[InteractionId, asyncio.Task[Outcome]] = {}
         self._tries: dict[InteractionId, int] = {}

@@ -71,14 +71,14 @@ def print_beside(bare_ms: Sequence[float], served_ms: Sequence[float]) -> float:
 
 
 def run_at_rate(run: Callable[[float, float], Awaitable[bool]], aim: str) -> int:
-    """Read rate and seconds from the command line, run, and print whether the aim was held."""
+    """Read rates and seconds from the command line, run, and print whether the aim was held."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rate", type=float, default=50.0)
+    parser.add_argument("--rate", type=float, nargs="+", default=[50.0])
     parser.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()
 
     async def ran() -> bool:
-        return await run(options.rate, options.seconds)
+        return all([await run(rate, options.seconds) for rate in options.rate])
 
     print(f"aim: {aim}: {'held' if asyncio.run(ran()) else 'MISSED'}")
     return 0

@@ -1,0 +1,213 @@
+"""Whose question is begun next: people take turns, and a thread's messages keep their order.
+
+A place is held from when a question's work is begun until it ends or waits for a platform, so that
+few questions are under way and the others wait in memory, where they cost nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import structlog
+
+from bot.domain.errors import InboxUnavailable
+from bot.domain.messages import InteractionId
+
+log = structlog.get_logger(__name__)
+
+PLACES_PER_ANSWER = 2
+"""Questions under way for each that may be answered at a time: the next ones are prepared."""
+
+_PAUSE_SECONDS = 1.0
+"""Pause after a question's work could not be begun."""
+
+_URGENT = -1
+
+Rank: TypeAlias = tuple[int, int, int]
+"""Of a waiting question: its person's how manieth, its channel's among these, order of arrival."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that waits for its turn; an ``urgent`` one goes before all that are not."""
+
+    id: InteractionId
+    thread: str
+    person: str
+    channel: str
+    begin: Callable[[], Awaitable[None]]
+    urgent: bool = False
+
+
+class FairLine:
+    """Orders waiting questions: everyone's first goes before anyone's second.
+
+    Among the first ones channels alternate. A thread's questions keep their order, whoever asks:
+    only the first of a thread can be next.
+    """
+
+    def __init__(self) -> None:
+        self._round = 0
+        self._arrivals = 0
+        self._threads: dict[str, deque[tuple[Rank, Waiting]]] = {}
+        self._first: list[tuple[Rank, str]] = []
+        self._of_person: dict[str, int] = {}
+        self._of_channel: Counter[tuple[int, str]] = Counter()
+        self._held: set[str] = set()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._threads.values()))
+
+    def add(self, waiting: Waiting) -> None:
+        """Add a question that arrived after all others."""
+        self._arrivals += 1
+        rank = (_URGENT, 0, self._arrivals) if waiting.urgent else self._rank(waiting)
+        line = self._threads.setdefault(waiting.thread, deque())
+        line.append((rank, waiting))
+        if len(line) == 1 and waiting.thread not in self._held:
+            heapq.heappush(self._first, (rank, waiting.thread))
+
+    def next(self) -> Waiting | None:
+        """Take the question whose turn it is; its thread is held until it is released."""
+        if not self._first:
+            return None
+        (turn, _, _), thread = heapq.heappop(self._first)
+        line = self._threads[thread]
+        _, waiting = line.popleft()
+        if not line:
+            del self._threads[thread]
+        self._held.add(thread)
+        self._begin_round(turn)
+        return waiting
+
+    def release(self, thread: str) -> None:
+        """Let the next question of a thread have its turn."""
+        if thread not in self._held:
+            return
+        self._held.discard(thread)
+        line = self._threads.get(thread)
+        if line:
+            heapq.heappush(self._first, (line[0][0], thread))
+
+    def ranks(self) -> dict[InteractionId, int]:
+        """Return how many questions are before each waiting one."""
+        ordered = sorted(each for line in self._threads.values() for each in line)
+        return {waiting.id: before for before, (_, waiting) in enumerate(ordered)}
+
+    def _rank(self, waiting: Waiting) -> Rank:
+        turn = max(self._round, self._of_person.get(waiting.person, -1) + 1)
+        self._of_person[waiting.person] = turn
+        beside = self._of_channel[turn, waiting.channel]
+        self._of_channel[turn, waiting.channel] += 1
+        return turn, beside, self._arrivals
+
+    def _begin_round(self, turn: int) -> None:
+        if turn <= self._round:
+            return
+        self._round = turn
+        self._of_person = {each: at for each, at in self._of_person.items() if at >= turn}
+        self._of_channel = Counter(
+            {each: count for each, count in self._of_channel.items() if each[0] >= turn}
+        )
+
+
+class Turns:
+    """Begins the work on waiting questions in turn, as many at once as there are places.
+
+    Args:
+        places: How many questions may be under way.
+        yields: Awaited before each; returns when nothing more urgent is to be done.
+    """
+
+    def __init__(self, places: int, yields: Callable[[], Awaitable[None]]) -> None:
+        self._places = places
+        self._yields = yields
+        self._line = FairLine()
+        self._waiting: set[InteractionId] = set()
+        self._under_way: dict[InteractionId, str | None] = {}
+        self._moved = asyncio.Event()
+        self._beginning: asyncio.Task[None] | None = None
+        self._stopped = False
+
+    def __contains__(self, interaction_id: InteractionId) -> bool:
+        return interaction_id in self._waiting
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, waiting: Waiting) -> None:
+        """Let a question wait for its turn; one that waits already keeps its place."""
+        if waiting.id in self._waiting or self._stopped:
+            return
+        self._waiting.add(waiting.id)
+        self._line.add(waiting)
+        self._moved.set()
+        if self._beginning is None or self._beginning.done():
+            self._beginning = asyncio.create_task(self._begin())
+
+    def drop(self, interaction_id: InteractionId) -> None:
+        """Let a question wait no longer, as it was withdrawn."""
+        self._waiting.discard(interaction_id)
+
+    def took(self, interaction_id: InteractionId) -> None:
+        """Note that a question is under way, whoever began it."""
+        self._waiting.discard(interaction_id)
+        self._under_way.setdefault(interaction_id, None)
+
+    def ended(self, interaction_id: InteractionId) -> None:
+        """Give a question's place to the next, as it ended or waits for a platform."""
+        thread = self._under_way.pop(interaction_id, None)
+        if thread is not None:
+            self._line.release(thread)
+        self._moved.set()
+
+    @contextmanager
+    def lent(self, interaction_id: InteractionId) -> Iterator[None]:
+        """Give the place to others in the block, in which the question waits for another's end.
+
+        Else all places could be taken by questions that wait for one that has none, perhaps an
+        earlier one of the same thread that came to this process later.
+        """
+        held = interaction_id in self._under_way
+        self.ended(interaction_id)
+        try:
+            yield
+        finally:
+            if held:
+                self._under_way[interaction_id] = None
+
+    async def stop(self) -> None:
+        """Begin no more."""
+        self._stopped = True
+        if self._beginning is not None:
+            self._beginning.cancel()
+            await asyncio.gather(self._beginning, return_exceptions=True)
+
+    async def _begin(self) -> None:
+        while self._waiting:
+            self._moved.clear()
+            if len(self._under_way) >= self._places or (waiting := self._line.next()) is None:
+                await self._moved.wait()
+                continue
+            if waiting.id not in self._waiting:
+                self._line.release(waiting.thread)
+                continue
+            await self._yields()
+            await self._begun(waiting)
+
+    async def _begun(self, waiting: Waiting) -> None:
+        self._waiting.discard(waiting.id)
+        self._under_way[waiting.id] = waiting.thread
+        try:
+            await waiting.begin()
+        except InboxUnavailable as error:
+            log.warning("turns.not_begun", interaction_id=waiting.id, why=str(error))
+            self.ended(waiting.id)
+            self.add(waiting)
+            await asyncio.sleep(_PAUSE_SECONDS)
