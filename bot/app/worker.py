@@ -27,12 +27,11 @@ from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.inbox.accept import DurableInbox
-from bot.inbox.arrivals import Arrivals
 from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import ReplyOutbox
 from bot.inbox.ports import Admits, DurableEngine
-from bot.inbox.turns import PLACES_PER_ANSWER, Turns
+from bot.inbox.turns import PLACES_PER_ANSWER, Arrivals, Turns
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.logs import ObserveOutcome, RequestLog
 from bot.store.database import Store, database_url, prepare
@@ -213,7 +212,11 @@ def _build_inbox(
         admission=admission,
         desk=desk,
         channels={each.platform: each for each in channels},
-        limits=WorkLimits(concurrency=settings.concurrency, waiting=settings.waiting),
+        limits=WorkLimits(
+            concurrency=settings.concurrency,
+            waiting=settings.waiting,
+            arriving=settings.arriving,
+        ),
         options=InboxOptions(
             alone=settings.database_url is None,
             prepare=partial(prepare, database_url(settings)),

@@ -77,6 +77,12 @@ class Settings(LearningSettings):
         ge=1,
         description="Questions that may wait, a process; who asks beyond that is told so.",
     )
+    arriving: int = Field(
+        200,
+        alias="FRONTDESK_ARRIVING",
+        ge=1,
+        description="Messages that may wait to be kept; others are refused, to be sent again.",
+    )
 
     retention_days: int = Field(
         365,

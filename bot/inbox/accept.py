@@ -15,10 +15,9 @@ from bot.domain.interactions import Interaction, Outcome
 from bot.domain.json_codec import without_surrogates
 from bot.domain.messages import InteractionId, Message
 from bot.domain.outcomes import is_unfinished, unavailable_outcome
-from bot.inbox.arrivals import Arrivals
 from bot.inbox.in_flight import InFlight, InFlightMessage
 from bot.inbox.ports import DurableEngine, Worklist
-from bot.inbox.turns import Turns, Waiting
+from bot.inbox.turns import Arrivals, Turns, Waiting
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.tracing import current_traceparent
 

@@ -1,4 +1,4 @@
-"""Whose question is begun next: people take turns, and a thread's messages keep their order.
+"""What is done next: recording what arrives, then people's questions in turn.
 
 A place is held from when a question's work is begun until it ends or waits for a platform, so that
 few questions are under way and the others wait in memory, where they cost nothing.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -16,13 +17,21 @@ from typing import TypeAlias
 
 import structlog
 
-from bot.domain.errors import InboxUnavailable
+from bot.domain.errors import InboxFull, InboxUnavailable
 from bot.domain.messages import InteractionId
 
 log = structlog.get_logger(__name__)
 
 PLACES_PER_ANSWER = 2
 """Questions under way for each that may be answered at a time: the next ones are prepared."""
+
+_LONGEST_SECONDS = 0.25
+"""While messages arrive all the time, the work on one question is begun so often."""
+
+_LATELY_SECONDS = 0.5
+_LOOK_SECONDS = 0.002
+_PROMPT_SECONDS = 0.01
+"""A loop that is later than this has requests to read."""
 
 _PAUSE_SECONDS = 1.0
 """Pause after a question's work could not be begun."""
@@ -115,6 +124,54 @@ class FairLine:
         self._of_channel = Counter(
             {each: count for each, count in self._of_channel.items() if each[0] >= turn}
         )
+
+
+class Arrivals:
+    """The tasks that record messages.
+
+    Args:
+        most: How many may be under way; the sender of another one is asked to send it again.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tasks: set[asyncio.Task[InteractionId]] = set()
+        self._passed_at = 0.0
+        self._added_at = 0.0
+
+    def check(self) -> None:
+        """Raise InboxFull if no more messages can be recorded in time."""
+        if len(self._tasks) >= self._most:
+            raise InboxFull(f"{self._most} messages are being recorded. Send it again in a minute.")
+
+    def add(self, task: asyncio.Task[InteractionId]) -> None:
+        self._added_at = time.monotonic()
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def let_pass(self) -> None:
+        """Wait until no message is being recorded and the loop is idle, for a moment at most.
+
+        When nothing has arrived of late, there is nothing to wait for: a busy loop is then busy
+        with the other work itself.
+        """
+        end = self._passed_at + _LONGEST_SECONDS
+        while (left := end - time.monotonic()) > 0 and self._flowing():
+            if self._tasks:
+                await asyncio.wait(set(self._tasks), timeout=left)
+            elif await _delay() < _PROMPT_SECONDS:
+                break
+        self._passed_at = time.monotonic()
+
+    def _flowing(self) -> bool:
+        return bool(self._tasks) or time.monotonic() - self._added_at < _LATELY_SECONDS
+
+
+async def _delay() -> float:
+    """Return by how much the loop is late, as it has other things to do."""
+    began = time.monotonic()
+    await asyncio.sleep(_LOOK_SECONDS)
+    return time.monotonic() - began - _LOOK_SECONDS
 
 
 class Turns:

@@ -54,7 +54,7 @@ class WorkLimits:
 
     concurrency: int = 16
     waiting: int = 2000
-    arriving: int = 500
+    arriving: int = 200
     deadline_seconds: float = 120.0
     drain_seconds: float = 12.0
     introduction_seconds: float = 60.0
