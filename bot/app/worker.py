@@ -216,6 +216,7 @@ def _build_inbox(
             concurrency=settings.concurrency,
             waiting=settings.waiting,
             arriving=settings.arriving,
+            longest_wait_seconds=60.0 * settings.longest_wait_minutes,
         ),
         options=InboxOptions(
             alone=settings.database_url is None,

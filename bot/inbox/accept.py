@@ -24,6 +24,7 @@ from bot.observability.tracing import current_traceparent
 log = structlog.get_logger(__name__)
 
 _OUTCOME_POLL_SECONDS = 0.25
+_TELLING_SECONDS = 5.0
 _DRAIN_POLL_SECONDS = 0.02
 _HARD_LIMIT_FACTOR = 2
 """Beyond this multiple of the limit a message is refused without a busy reply, even on a
@@ -133,7 +134,22 @@ class DurableInbox:
             else:
                 self._turns.ended(interaction_id)
 
-        self._turns.add(Waiting(interaction_id, *place, begin=begun, urgent=urgent))
+        tell = partial(self._tell, interaction_id)
+        self._turns.add(Waiting(interaction_id, *place, begin=begun, tell=tell, urgent=urgent))
+
+    async def _tell(self, interaction_id: InteractionId, before: int) -> None:
+        """Tell the asker of a waiting message how many questions are before it."""
+        async with self._in_flight.run_lock(interaction_id):
+            entry = self._in_flight.get(interaction_id)
+            if entry is None or entry.full or interaction_id not in self._turns:
+                return
+            # Whatever comes of it, the message is read anew when its turn comes.
+            entry.opened = None
+            try:
+                async with asyncio.timeout(_TELLING_SECONDS):
+                    await self._work.tell_waiting(interaction_id, before)
+            except Exception as error:  # noqa: BLE001 - it is answered all the same
+                log.info("inbox.wait_not_told", error=type(error).__name__)
 
     def _leave(self, interaction_id: InteractionId) -> None:
         self._in_flight.leave(interaction_id)
@@ -151,6 +167,7 @@ class DurableInbox:
         interaction = await self._worklist.cancel(interaction_id, keep_acts=keep_acts)
         self._in_flight.unsettle(interaction_id)
         self._turns.drop(interaction_id)
+        self._in_flight.reread(interaction_id)
         self._work.interrupt(interaction_id)
         if interaction.status == "cancelling":
             await self._engine.begin(f"{interaction_id}:withdraw", interaction_id)

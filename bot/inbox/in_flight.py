@@ -122,6 +122,12 @@ class InFlight:
         if entry is not None:
             entry.outcome = None
 
+    def reread(self, interaction_id: InteractionId) -> None:
+        """Have the next run read an interaction anew, as it was changed."""
+        entry = self._entries.get(interaction_id)
+        if entry is not None:
+            entry.opened = None
+
     def release(self) -> None:
         """Wake all waiters, so that they read the store; there will be no outcome here."""
         for entry in self._entries.values():

@@ -10,7 +10,7 @@ import asyncio
 import heapq
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -38,19 +38,28 @@ _PAUSE_SECONDS = 1.0
 
 _URGENT = -1
 
+_TOLD_EVERY_SECONDS = 3.0
+"""Who waits is told so not at once: most turns come sooner."""
+
+_TOLD_AT_A_TIME = 20
+
 Rank: TypeAlias = tuple[int, int, int]
 """Of a waiting question: its person's how manieth, its channel's among these, order of arrival."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A question that waits for its turn; an ``urgent`` one goes before all that are not."""
+    """A question that waits for its turn; an ``urgent`` one goes before all that are not.
+
+    ``tell`` tells its asker how many questions are before it.
+    """
 
     id: InteractionId
     thread: str
     person: str
     channel: str
     begin: Callable[[], Awaitable[None]]
+    tell: Callable[[int], Awaitable[None]]
     urgent: bool = False
 
 
@@ -104,10 +113,10 @@ class FairLine:
         if line:
             heapq.heappush(self._first, (line[0][0], thread))
 
-    def ranks(self) -> dict[InteractionId, int]:
-        """Return how many questions are before each waiting one."""
-        ordered = sorted(each for line in self._threads.values() for each in line)
-        return {waiting.id: before for before, (_, waiting) in enumerate(ordered)}
+    def ordered(self) -> Sequence[Waiting]:
+        """Return the waiting questions, those that are next first."""
+        lines = (each for line in self._threads.values() for each in line)
+        return [waiting for _, waiting in sorted(lines, key=lambda each: each[0])]
 
     def _rank(self, waiting: Waiting) -> Rank:
         turn = max(self._round, self._of_person.get(waiting.person, -1) + 1)
@@ -185,6 +194,8 @@ class Turns:
     def __init__(self, places: int, yields: Callable[[], Awaitable[None]]) -> None:
         self._places = places
         self._yields = yields
+        self._told: dict[InteractionId, int] = {}
+        self._telling: asyncio.Task[None] | None = None
         self._line = FairLine()
         self._waiting: set[InteractionId] = set()
         self._under_way: dict[InteractionId, str | None] = {}
@@ -207,6 +218,8 @@ class Turns:
         self._moved.set()
         if self._beginning is None or self._beginning.done():
             self._beginning = asyncio.create_task(self._begin())
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._keep_told())
 
     def drop(self, interaction_id: InteractionId) -> None:
         """Let a question wait no longer, as it was withdrawn."""
@@ -242,9 +255,10 @@ class Turns:
     async def stop(self) -> None:
         """Begin no more."""
         self._stopped = True
-        if self._beginning is not None:
-            self._beginning.cancel()
-            await asyncio.gather(self._beginning, return_exceptions=True)
+        running = [each for each in (self._beginning, self._telling) if each is not None]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
     async def _begin(self) -> None:
         while self._waiting:
@@ -257,6 +271,23 @@ class Turns:
                 continue
             await self._yields()
             await self._begun(waiting)
+
+    async def _keep_told(self) -> None:
+        """Tell who waits how many are before, again when it is half as many."""
+        while self._waiting:
+            await asyncio.sleep(_TOLD_EVERY_SECONDS)
+            self._told = {each: told for each, told in self._told.items() if each in self}
+            ordered = [each for each in self._line.ordered() if each.id in self]
+            news = [each for each in enumerate(ordered) if self._is_news(*each)]
+            for before, waiting in news[:_TOLD_AT_A_TIME]:
+                if waiting.id in self:
+                    self._told[waiting.id] = before
+                    await self._yields()
+                    await waiting.tell(before)
+
+    def _is_news(self, before: int, waiting: Waiting) -> bool:
+        told = self._told.get(waiting.id)
+        return told is None or before <= told // 2 < told
 
     async def _begun(self, waiting: Waiting) -> None:
         self._waiting.discard(waiting.id)

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from time import monotonic, perf_counter
 
 import structlog
@@ -22,6 +23,7 @@ from bot.domain.outcomes import (
     error_code,
     refused_outcome,
     unavailable_outcome,
+    waited_outcome,
     without_text,
 )
 from bot.domain.ports import AnswersInquiries, ReportStage
@@ -47,6 +49,7 @@ class WorkLimits:
 
     ``concurrency`` limits questions being answered, ``waiting`` those accepted here and neither
     finished nor waiting for a platform, ``arriving`` those that wait to be recorded.
+    What waited for ``longest_wait_seconds`` is handed over to people, unless that is 0.
     ``introduction_seconds`` is how long a platform that cannot identify the asker is asked again,
     ``delivery_hours`` how long a failing delivery is retried, ``visible_after_seconds`` when a
     platform shows a post of a process that died, at the latest.
@@ -55,6 +58,7 @@ class WorkLimits:
     concurrency: int = 16
     waiting: int = 2000
     arriving: int = 200
+    longest_wait_seconds: float = 3600.0
     deadline_seconds: float = 120.0
     drain_seconds: float = 12.0
     introduction_seconds: float = 60.0
@@ -69,9 +73,11 @@ async def answer_message(
     report: ReportStage,
     *,
     seconds: float = 120.0,
+    late: bool = False,
 ) -> Outcome:
     """Admit a message and let the desk answer it; unexpected errors become an escalation.
 
+    ``late``: it has waited too long, so people are asked instead, if it is admitted.
     ``seconds`` is the time limit of both together. Raises StoreUnavailable: without the store no
     outcome could be recorded either. Raises AskerUnknown: a later attempt may succeed.
     """
@@ -82,6 +88,8 @@ async def answer_message(
             if isinstance(admitted, Refusal):
                 return refused_outcome(message, admitted)
             asker = admitted.asker
+            if late:
+                return replace(waited_outcome(message), asker=asker)
             return await desk.handle(admitted, report)
     except (AskerUnknown, StoreUnavailable):
         raise
@@ -275,6 +283,7 @@ class MessageWorker:
                         current.message,
                         report,
                         seconds=self._limits.deadline_seconds,
+                        late=self._is_late(current),
                     )
                 )
                 self._handling[current.id] = handling
@@ -283,6 +292,24 @@ class MessageWorker:
                 finally:
                     del self._handling[current.id]
         return replace(current, placeholder=report.placeholder), outcome, report.unwritten
+
+    async def tell_waiting(self, interaction_id: InteractionId, before: int) -> None:
+        """Show how many questions are before a message that waits here, and record it."""
+        waiting = await self._work.get(interaction_id)
+        if waiting is None or waiting.status != "working" or not self._owns(waiting):
+            return
+        async with self._outbox.progress(waiting) as report:
+            await report(Stage.WAITING, before)
+        if report.unwritten:
+            await self._work.stage(interaction_id, *report.unwritten)
+
+    def _owns(self, interaction: Interaction) -> bool:
+        return interaction.claim is not None and interaction.claim.owner == self._owner
+
+    def _is_late(self, interaction: Interaction) -> bool:
+        longest = self._limits.longest_wait_seconds
+        waited = datetime.now(UTC) - interaction.created_at
+        return bool(longest) and waited.total_seconds() > longest
 
     async def _current(self, interaction: Interaction) -> Interaction:
         """Return the interaction as recorded now, since it may have waited. Raises ClaimLost."""

@@ -16,7 +16,7 @@ from bot.inbox.turns import Arrivals, FairLine, Turns, Waiting
 from tests.fakes.escalations import until
 
 
-async def _nothing() -> None:
+async def _nothing(_: int = 0) -> None:
     """The work on a question is not of interest here."""
 
 
@@ -24,7 +24,13 @@ def asked(
     name: str, person: str = "ann", *, thread: str = "", channel: str = "c1", urgent: bool = False
 ) -> Waiting:
     return Waiting(
-        InteractionId(name), thread or name, person, channel, begin=_nothing, urgent=urgent
+        InteractionId(name),
+        thread or name,
+        person,
+        channel,
+        begin=_nothing,
+        tell=_nothing,
+        urgent=urgent,
     )
 
 
@@ -101,7 +107,7 @@ def test_who_waits_knows_how_many_are_before() -> None:
     for question in (asked("a0"), asked("a1"), asked("b0", "bea")):
         line.add(question)
 
-    assert line.ranks() == {"a0": 0, "b0": 1, "a1": 2}
+    assert [each.id for each in line.ordered()] == ["a0", "b0", "a1"]
 
 
 @given(some.lists(some.tuples(some.integers(0, 4), some.integers(0, 3), some.integers(0, 5))))
@@ -135,6 +141,7 @@ class Begun:
 
     def __init__(self, failures: int = 0) -> None:
         self.names: list[str] = []
+        self.told: list[tuple[str, int]] = []
         self._failures = failures
 
     def question(self, name: str, *, thread: str = "") -> Waiting:
@@ -144,7 +151,10 @@ class Begun:
                 raise InboxUnavailable("The engine is away.")
             self.names.append(name)
 
-        return Waiting(InteractionId(name), thread or name, name, "c1", begin=begin)
+        async def tell(before: int) -> None:
+            self.told.append((name, before))
+
+        return Waiting(InteractionId(name), thread or name, name, "c1", begin=begin, tell=tell)
 
 
 async def test_no_more_are_under_way_than_there_are_places() -> None:
@@ -191,6 +201,24 @@ async def test_what_could_not_be_begun_is_begun_later(monkeypatch: pytest.Monkey
     turns.add(begun.question("a"))
 
     await until(lambda: begun.names == ["a"])
+    await turns.stop()
+
+
+async def test_who_waits_is_told_again_when_half_as_many_are_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.inbox.turns._TOLD_EVERY_SECONDS", 0.01)
+    begun, turns = Begun(), Turns(1, _at_once)
+    for name in "abcdef":
+        turns.add(begun.question(name))
+    await until(lambda: ("f", 4) in begun.told)
+
+    for name in "abc":
+        turns.ended(InteractionId(name))
+        await until(lambda before=name: begun.names[-1] > before)  # type: ignore[misc]
+    await until(lambda: ("f", 1) in begun.told or ("f", 2) in begun.told)
+
+    assert ("f", 3) not in begun.told
     await turns.stop()
 
 
