@@ -36,6 +36,9 @@ _PROMPT_SECONDS = 0.01
 _PAUSE_SECONDS = 1.0
 """Pause after a question's work could not be begun."""
 
+_TAKEN_SECONDS = 2.0
+"""A question that was begun and does not run by then runs in another process."""
+
 _URGENT = -1
 
 _TOLD_EVERY_SECONDS = 3.0
@@ -79,8 +82,10 @@ class FairLine:
         self._of_channel: Counter[tuple[int, str]] = Counter()
         self._held: set[str] = set()
 
-    def __len__(self) -> int:
-        return sum(map(len, self._threads.values()))
+    @property
+    def ready(self) -> bool:
+        """Whether a question can be next: one whose thread is not held."""
+        return bool(self._first)
 
     def add(self, waiting: Waiting) -> None:
         """Add a question that arrived after all others."""
@@ -199,15 +204,14 @@ class Turns:
         self._line = FairLine()
         self._waiting: set[InteractionId] = set()
         self._under_way: dict[InteractionId, str | None] = {}
+        self._untaken: set[InteractionId] = set()
+        self._begun_now: set[asyncio.Task[None]] = set()
         self._moved = asyncio.Event()
         self._beginning: asyncio.Task[None] | None = None
         self._stopped = False
 
     def __contains__(self, interaction_id: InteractionId) -> bool:
         return interaction_id in self._waiting
-
-    def __len__(self) -> int:
-        return len(self._waiting)
 
     def add(self, waiting: Waiting) -> None:
         """Let a question wait for its turn; one that waits already keeps its place."""
@@ -228,10 +232,12 @@ class Turns:
     def took(self, interaction_id: InteractionId) -> None:
         """Note that a question is under way, whoever began it."""
         self._waiting.discard(interaction_id)
+        self._untaken.discard(interaction_id)
         self._under_way.setdefault(interaction_id, None)
 
     def ended(self, interaction_id: InteractionId) -> None:
         """Give a question's place to the next, as it ended or waits for a platform."""
+        self._untaken.discard(interaction_id)
         thread = self._under_way.pop(interaction_id, None)
         if thread is not None:
             self._line.release(thread)
@@ -255,7 +261,8 @@ class Turns:
     async def stop(self) -> None:
         """Begin no more."""
         self._stopped = True
-        running = [each for each in (self._beginning, self._telling) if each is not None]
+        loops = [each for each in (self._beginning, self._telling) if each is not None]
+        running = [*loops, *self._begun_now]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -263,14 +270,21 @@ class Turns:
     async def _begin(self) -> None:
         while self._waiting:
             self._moved.clear()
-            if len(self._under_way) >= self._places or (waiting := self._line.next()) is None:
+            if len(self._under_way) >= self._places or not self._line.ready:
                 await self._moved.wait()
+                continue
+            await self._yields()
+            waiting = self._line.next()
+            if waiting is None:
                 continue
             if waiting.id not in self._waiting:
                 self._line.release(waiting.thread)
                 continue
-            await self._yields()
-            await self._begun(waiting)
+            self._waiting.discard(waiting.id)
+            self._under_way[waiting.id] = waiting.thread
+            begun = asyncio.create_task(self._begun(waiting))
+            self._begun_now.add(begun)
+            begun.add_done_callback(self._begun_now.discard)
 
     async def _keep_told(self) -> None:
         """Tell who waits how many are before, again when it is half as many."""
@@ -290,12 +304,18 @@ class Turns:
         return told is None or before <= told // 2 < told
 
     async def _begun(self, waiting: Waiting) -> None:
-        self._waiting.discard(waiting.id)
-        self._under_way[waiting.id] = waiting.thread
+        """Begin a question, and give its place away if it turns out to run in another process."""
+        self._untaken.add(waiting.id)
         try:
             await waiting.begin()
-        except InboxUnavailable as error:
-            log.warning("turns.not_begun", interaction_id=waiting.id, why=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is begun later
+            known = isinstance(error, InboxUnavailable)
+            why = str(error) if known else type(error).__name__
+            log.warning("turns.not_begun", interaction_id=waiting.id, why=why)
+            await asyncio.sleep(_PAUSE_SECONDS)
             self.ended(waiting.id)
             self.add(waiting)
-            await asyncio.sleep(_PAUSE_SECONDS)
+            return
+        await asyncio.sleep(_TAKEN_SECONDS)
+        if waiting.id in self._untaken:
+            self.ended(waiting.id)

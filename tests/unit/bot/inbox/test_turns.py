@@ -195,6 +195,18 @@ async def test_what_was_withdrawn_while_it_waited_is_not_begun() -> None:
     await turns.stop()
 
 
+async def test_what_runs_in_another_process_keeps_no_place_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.inbox.turns._TAKEN_SECONDS", 0.01)
+    begun, turns = Begun(), Turns(1, _at_once)
+    turns.add(begun.question("elsewhere", thread="t"))
+    turns.add(begun.question("following", thread="t"))
+
+    await until(lambda: begun.names == ["elsewhere", "following"])
+    await turns.stop()
+
+
 async def test_what_could_not_be_begun_is_begun_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.turns._PAUSE_SECONDS", 0.0)
     begun, turns = Begun(failures=2), Turns(1, _at_once)
