@@ -28,7 +28,10 @@ PLACES_PER_ANSWER = 2
 _LONGEST_SECONDS = 0.25
 """While messages arrive all the time, the work on one question is begun so often."""
 
-_LATELY_SECONDS = 0.5
+_BURST = 20
+_BURST_SECONDS = 1.0
+"""So many messages within so long are a burst."""
+
 _LOOK_SECONDS = 0.002
 _PROMPT_SECONDS = 0.01
 """A loop that is later than this has requests to read."""
@@ -151,7 +154,7 @@ class Arrivals:
         self._most = most
         self._tasks: set[asyncio.Task[InteractionId]] = set()
         self._passed_at = 0.0
-        self._added_at = 0.0
+        self._recent: deque[float] = deque(maxlen=_BURST)
 
     def check(self) -> None:
         """Raise InboxFull if no more messages can be recorded in time."""
@@ -159,26 +162,27 @@ class Arrivals:
             raise InboxFull(f"{self._most} messages are being recorded. Send it again in a minute.")
 
     def add(self, task: asyncio.Task[InteractionId]) -> None:
-        self._added_at = time.monotonic()
+        self._recent.append(time.monotonic())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def let_pass(self) -> None:
-        """Wait until no message is being recorded and the loop is idle, for a moment at most.
+        """Wait until no message is being recorded, for a moment at most.
 
-        When nothing has arrived of late, there is nothing to wait for: a busy loop is then busy
-        with the other work itself.
+        In a burst also until the loop is prompt, as requests may wait to be read. Without one a
+        busy loop is busy with the other work itself.
         """
         end = self._passed_at + _LONGEST_SECONDS
-        while (left := end - time.monotonic()) > 0 and self._flowing():
+        while (left := end - time.monotonic()) > 0:
             if self._tasks:
                 await asyncio.wait(set(self._tasks), timeout=left)
-            elif await _delay() < _PROMPT_SECONDS:
+            elif not self._in_burst() or await _delay() < _PROMPT_SECONDS:
                 break
         self._passed_at = time.monotonic()
 
-    def _flowing(self) -> bool:
-        return bool(self._tasks) or time.monotonic() - self._added_at < _LATELY_SECONDS
+    def _in_burst(self) -> bool:
+        recent = self._recent
+        return len(recent) == _BURST and time.monotonic() - recent[0] < _BURST_SECONDS
 
 
 async def _delay() -> float:
