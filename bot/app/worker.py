@@ -31,6 +31,7 @@ from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import ReplyOutbox
 from bot.inbox.ports import Admits, DurableEngine
+from bot.inbox.turns import PLACES_PER_ANSWER, Arrivals, Turns
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.logs import ObserveOutcome, RequestLog
 from bot.store.database import Store, database_url, prepare
@@ -76,6 +77,8 @@ def build_durable_inbox(
     owner = str(uuid.uuid4()) if options.alone else engine.executor
     lease = Lease(store.replicas, owner, alone=options.alone)
     in_flight = InFlight()
+    arrivals = Arrivals(limits.arriving)
+    turns = Turns(limits.concurrency * PLACES_PER_ANSWER, arrivals.let_pass)
     work = MessageWorker(
         owner=owner,
         work=store.work,
@@ -95,6 +98,7 @@ def build_durable_inbox(
         ),
         limits=limits,
         answered=in_flight.settle,
+        waits=turns.lent,
     )
     inbox = DurableInbox(
         owner=owner,
@@ -102,6 +106,8 @@ def build_durable_inbox(
         engine=engine,
         work=work,
         in_flight=in_flight,
+        arrivals=arrivals,
+        turns=turns,
         limits=limits,
         hold_back=options.hold_back,
     )
@@ -206,7 +212,12 @@ def _build_inbox(
         admission=admission,
         desk=desk,
         channels={each.platform: each for each in channels},
-        limits=WorkLimits(concurrency=settings.concurrency, waiting=settings.waiting),
+        limits=WorkLimits(
+            concurrency=settings.concurrency,
+            waiting=settings.waiting,
+            arriving=settings.arriving,
+            longest_wait_seconds=60.0 * settings.longest_wait_minutes,
+        ),
         options=InboxOptions(
             alone=settings.database_url is None,
             prepare=partial(prepare, database_url(settings)),

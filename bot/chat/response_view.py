@@ -38,6 +38,7 @@ ESCALATION_REASONS: Mapping[EscalationReason, str] = {
 
 _DOING: Mapping[Stage, str] = {
     Stage.RECEIVED: "is thinking\u2026",
+    Stage.WAITING: "will answer soon\u2026",
     Stage.ROUTING: "is thinking\u2026",
     Stage.SEARCHING: "is searching the wiki\u2026",
     Stage.READING: "is reading pages\u2026",
@@ -127,6 +128,8 @@ def activity_text(activity: Activity) -> str:
     """Return the progress text after the bot's name; "" shows nothing."""
     if activity.stage is Stage.READING and activity.pages:
         return f"is reading {counted(activity.pages, 'page')}\u2026"
+    if activity.stage is Stage.WAITING and activity.pages:
+        return f"has {counted(activity.pages, 'question')} before yours\u2026"
     return _DOING.get(activity.stage, "")
 
 

@@ -317,10 +317,18 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """Unfinished work, and the number of times it was claimed."""
+    """Unfinished work, and the number of times it was claimed.
+
+    ``thread``, ``person`` and ``channel`` say whose turn it takes; ``answered``: what is left is to
+    post or to withdraw.
+    """
 
     id: InteractionId
     epoch: int
+    thread: str = ""
+    person: str = ""
+    channel: str = ""
+    answered: bool = False
 
 
 Vote = Literal["up", "down"]

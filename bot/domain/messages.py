@@ -35,6 +35,7 @@ class Stage(StrEnum):
     """Processing stage of a message, as shown to the asker."""
 
     RECEIVED = "received"
+    WAITING = "waiting"
     ROUTING = "routing"
     SEARCHING = "searching"
     READING = "reading"
@@ -78,7 +79,10 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """A progress report; ``pages`` is the number of pages being read, 0 if unknown."""
+    """A progress report; ``pages`` is the number of pages being read, 0 if unknown.
+
+    While a question is WAITING it is the number of questions before it.
+    """
 
     stage: Stage
     pages: int = 0

@@ -34,6 +34,7 @@ NOT_KEPT = "(not kept)"
 _LIMIT = "limit:"
 BUSY = "More questions are waiting than I can answer. Please ask again in a few minutes."
 UNAVAILABLE = "Something on my side isn't working, so I can't answer this right now."
+WAITED = "More people are asking than I can answer, and your question has waited too long."
 _NOT_TAKEN = "I have an answer, but {platform} did not take it."
 _ASK_AGAIN = "Please ask again."
 _BY_WORD = "Reply \u201chuman\u201d to ask a person, or ask again later."
@@ -140,14 +141,24 @@ def unavailable_outcome(message: Message, note: str, error: ErrorCode = "interna
 
     It is silent, like ``refused_outcome``, if the message did not address the bot.
     """
+    return _given_to_people(message, UNAVAILABLE, note, error)
+
+
+def waited_outcome(message: Message) -> Outcome:
+    """Return the outcome of a message that waited longer for its turn than anyone should."""
+    note = "It waited longer than FRONTDESK_LONGEST_WAIT_MINUTES."
+    return _given_to_people(message, WAITED, note, "timeout")
+
+
+def _given_to_people(message: Message, why: str, note: str, error: ErrorCode) -> Outcome:
     question = message.text
     return Outcome(
         response=Escalation(
-            text=f"{UNAVAILABLE} {HANDOFF_OFFER}" if message.private else UNAVAILABLE,
+            text=f"{why} {HANDOFF_OFFER}" if message.private else why,
             reason="unavailable",
             question=question,
             consent_needed=message.private,
-            statement=UNAVAILABLE,
+            statement=why,
             error=error,
         ),
         trace=Trace(

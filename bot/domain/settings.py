@@ -70,7 +70,12 @@ class Settings(ChatSettings):
         ge=1,
         description="Questions that may wait, a process; who asks beyond that is told so.",
     )
-
+    arriving: int = Field(
+        200, alias="FRONTDESK_ARRIVING", ge=1, description="Messages that may wait to be kept."
+    )
+    longest_wait_minutes: int = Field(
+        60, alias="FRONTDESK_LONGEST_WAIT_MINUTES", ge=0, description="Then it goes to people."
+    )
     retention_days: int = Field(
         365,
         ge=0,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -16,16 +17,15 @@ from bot.domain.messages import InteractionId, Message
 from bot.domain.outcomes import is_unfinished, unavailable_outcome
 from bot.inbox.in_flight import InFlight, InFlightMessage
 from bot.inbox.ports import DurableEngine, Worklist
+from bot.inbox.turns import Arrivals, Turns, Waiting
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.tracing import current_traceparent
 
 log = structlog.get_logger(__name__)
 
 _OUTCOME_POLL_SECONDS = 0.25
+_TELLING_SECONDS = 5.0
 _DRAIN_POLL_SECONDS = 0.02
-_CONCURRENT_WRITES = 8
-"""Limits a burst, so that others still get connections to the database."""
-
 _HARD_LIMIT_FACTOR = 2
 """Beyond this multiple of the limit a message is refused without a busy reply, even on a
 platform."""
@@ -34,9 +34,10 @@ platform."""
 class DurableInbox:
     """Stores messages before they are acknowledged, and starts their work. Implements `Inbox`.
 
-    A message is in the store and its work in the engine before ``accept`` returns; both are
-    idempotent by the message's id. Interactions that are unfinished in the store, and claimed by no
-    live process, are adopted by whichever process sees them first.
+    A message is in the store before ``accept`` returns; its work is begun in turn, and never delays
+    the acceptance of others. Both are idempotent by the message's id. Interactions that are
+    unfinished in the store, and claimed by no live process, are adopted by whichever process sees
+    them first: the store alone says what is to be done.
 
     Args:
         hold_back: Called before anything is stored. Raises RateExceeded.
@@ -50,6 +51,8 @@ class DurableInbox:
         engine: DurableEngine,
         work: MessageWorker,
         in_flight: InFlight,
+        arrivals: Arrivals,
+        turns: Turns,
         limits: WorkLimits,
         hold_back: Callable[[Message], None] | None = None,
     ) -> None:
@@ -60,8 +63,8 @@ class DurableInbox:
         self._work = work
         self._in_flight = in_flight
         self._limits = limits
-        self._keeping = asyncio.Semaphore(_CONCURRENT_WRITES)
-        self._accepting: set[asyncio.Task[InteractionId]] = set()
+        self._arrivals = arrivals
+        self._turns = turns
         self._closed = "This server is starting. Send it again in a few seconds."
 
     @property
@@ -84,13 +87,13 @@ class DurableInbox:
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
         if self._in_flight.busy:
             log.warning("inbox.not_drained", unfinished=self._in_flight.busy)
+        await self._turns.stop()
         self._in_flight.release()
 
     async def accept(self, message: Message) -> InteractionId:
         """Store a message and start its work, even if the caller is cancelled meanwhile."""
         accepting = asyncio.create_task(self._accept(message))
-        self._accepting.add(accepting)
-        accepting.add_done_callback(self._accepting.discard)
+        self._arrivals.add(accepting)
         return await asyncio.shield(accepting)
 
     async def _accept(self, message: Message) -> InteractionId:
@@ -102,18 +105,55 @@ class DurableInbox:
         entry = self._admit(message)
         try:
             interaction = await self._keep(message)
-            claim = interaction.claim
-            ours = is_unfinished(interaction) and claim is not None and claim.owner == self._owner
-            if ours:
-                entry.opened = interaction
-                await self._engine.begin(interaction_id, interaction_id)
-            entry.kept.set()
         except BaseException:
-            self._in_flight.leave(interaction_id)
+            self._leave(interaction_id)
             raise
-        if not ours:
-            self._in_flight.leave(interaction_id)
+        entry.kept.set()
+        claim = interaction.claim
+        if is_unfinished(interaction) and claim is not None and claim.owner == self._owner:
+            entry.opened = interaction
+            begin = partial(self._engine.begin, interaction_id, interaction_id)
+            self._line_up(interaction_id, _place_of(message), begin, urgent=entry.full)
+        else:
+            self._leave(interaction_id)
         return interaction_id
+
+    def _line_up(
+        self,
+        interaction_id: InteractionId,
+        place: tuple[str, str, str],
+        begin: Callable[[], Awaitable[None]],
+        *,
+        urgent: bool = False,
+    ) -> None:
+        """Have the work on a message begun in its turn; the engine learns of it only then."""
+
+        async def begun() -> None:
+            if self._in_flight.expect(interaction_id):
+                await begin()
+            else:
+                self._turns.ended(interaction_id)
+
+        tell = partial(self._tell, interaction_id)
+        self._turns.add(Waiting(interaction_id, *place, begin=begun, tell=tell, urgent=urgent))
+
+    async def _tell(self, interaction_id: InteractionId, before: int) -> None:
+        """Tell the asker of a waiting message how many questions are before it."""
+        async with self._in_flight.run_lock(interaction_id):
+            entry = self._in_flight.get(interaction_id)
+            if entry is None or entry.full or interaction_id not in self._turns:
+                return
+            # Whatever comes of it, the message is read anew when its turn comes.
+            entry.opened = None
+            try:
+                async with asyncio.timeout(_TELLING_SECONDS):
+                    await self._work.tell_waiting(interaction_id, before)
+            except Exception as error:  # noqa: BLE001 - it is answered all the same
+                log.info("inbox.wait_not_told", error=type(error).__name__)
+
+    def _leave(self, interaction_id: InteractionId) -> None:
+        self._in_flight.leave(interaction_id)
+        self._turns.ended(interaction_id)
 
     async def amend(self, message: Message) -> None:
         """Replace a question's text; work in progress is done once more."""
@@ -126,6 +166,8 @@ class DurableInbox:
         """
         interaction = await self._worklist.cancel(interaction_id, keep_acts=keep_acts)
         self._in_flight.unsettle(interaction_id)
+        self._turns.drop(interaction_id)
+        self._in_flight.reread(interaction_id)
         self._work.interrupt(interaction_id)
         if interaction.status == "cancelling":
             await self._engine.begin(f"{interaction_id}:withdraw", interaction_id)
@@ -150,31 +192,40 @@ class DurableInbox:
             entry = self._in_flight.enter(interaction_id)
             entry.kept.set()
             self._in_flight.wake(interaction_id)
+            self._turns.took(interaction_id)
             pause: float | None = None
             try:
                 opened, entry.opened = entry.opened, None
                 pause = await self._work.run(interaction_id, opened=opened, full=entry.full)
             finally:
                 if pause is None:
-                    self._in_flight.leave(interaction_id)
+                    self._leave(interaction_id)
             if pause is not None:
                 self._in_flight.sleep(interaction_id, pause)
+                self._turns.ended(interaction_id)
             return pause
 
     async def adopt(self) -> int:
         """Restart interactions that no live process works on; return their number."""
         left = await self._worklist.unfinished(self._owner)
-        self._in_flight.forget_all_but({each.id for each in left})
+        for gone in self._in_flight.overdue_but({each.id for each in left}):
+            self._leave(gone)
         orphans = [each for each in left if self._in_flight.overdue(each.id)]
         for orphan in orphans:
-            self._in_flight.leave(orphan.id)
-            await self._engine.again(orphan)
+            self._leave(orphan.id)
+            if orphan.answered:
+                await self._engine.again(orphan)
+                continue
+            self._in_flight.enter(orphan.id).kept.set()
+            place = (orphan.thread, orphan.person, orphan.channel)
+            self._line_up(orphan.id, place, partial(self._engine.again, orphan))
         return len(orphans)
 
     def _admit(self, message: Message) -> InFlightMessage:
         """Reserve a place for a message. Raises InboxUnavailable, InboxFull."""
         if self._closed:
             raise InboxUnavailable(f"Message {message.key!r} is not taken. {self._closed}")
+        self._arrivals.check()
         busy, limit = self._in_flight.busy, self._limits.waiting
         posts = self._work.posts_to(message)
         if busy >= limit * (_HARD_LIMIT_FACTOR if posts else 1):
@@ -187,8 +238,7 @@ class DurableInbox:
         try:
             traceparent = message.traceparent or current_traceparent()
             kept = replace(message, text=without_surrogates(message.text), traceparent=traceparent)
-            async with self._keeping:
-                return await self._worklist.open(kept, self._owner)
+            return await self._worklist.open(kept, self._owner)
         except StoreUnavailable as error:
             raise InboxUnavailable(
                 f"Message {message.key!r} could not be kept: {error} Send it again."
@@ -211,3 +261,14 @@ class DurableInbox:
                 "again. Ask for it again then."
             )
         return interaction.outcome
+
+
+def _place_of(message: Message) -> tuple[str, str, str]:
+    """Return the thread, person and channel whose turn a message takes."""
+    thread = message.thread
+    channel = f"{thread.tenant}:{thread.platform}:{thread.channel}"
+    return (
+        f"{thread.tenant}:{thread.key}",
+        f"{thread.tenant}:{message.author.id}",
+        channel,
+    )

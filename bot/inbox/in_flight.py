@@ -6,8 +6,8 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -67,9 +67,15 @@ class InFlight:
         return self._entries.get(interaction_id)
 
     def enter(self, interaction_id: InteractionId) -> InFlightMessage:
-        """Return the entry of an interaction, a new one if there is none."""
-        due_at = time.monotonic() + GRACE_SECONDS
-        return self._entries.setdefault(interaction_id, InFlightMessage(due_at))
+        """Return the entry of an interaction, a new one, which is not due, if there is none."""
+        return self._entries.setdefault(interaction_id, InFlightMessage(math.inf))
+
+    def expect(self, interaction_id: InteractionId) -> bool:
+        """Note that the engine begins it now; return False if it is not in flight any more."""
+        entry = self._entries.get(interaction_id)
+        if entry is not None:
+            entry.due_at = time.monotonic() + GRACE_SECONDS
+        return entry is not None
 
     async def keeps(self, interaction_id: InteractionId) -> bool:
         """Wait until an interaction in flight is stored; return whether there is one."""
@@ -99,12 +105,9 @@ class InFlight:
         entry = self._entries.get(interaction_id)
         return entry is None or entry.due_at < time.monotonic()
 
-    def forget_all_but(self, unfinished: Collection[InteractionId]) -> None:
-        """Remove overdue entries that the store does not list as unfinished."""
-        overdue = [each for each in self._entries if self.overdue(each)]
-        for each in overdue:
-            if each not in unfinished:
-                self.leave(each)
+    def overdue_but(self, unfinished: Collection[InteractionId]) -> Sequence[InteractionId]:
+        """Return the overdue entries that the store does not list as unfinished."""
+        return [each for each in self._entries if self.overdue(each) and each not in unfinished]
 
     def settle(self, interaction_id: InteractionId, outcome: Outcome) -> None:
         """Set the outcome of a message and wake its waiters."""
@@ -118,6 +121,12 @@ class InFlight:
         entry = self._entries.get(interaction_id)
         if entry is not None:
             entry.outcome = None
+
+    def reread(self, interaction_id: InteractionId) -> None:
+        """Have the next run read an interaction anew, as it was changed."""
+        entry = self._entries.get(interaction_id)
+        if entry is not None:
+            entry.opened = None
 
     def release(self) -> None:
         """Wake all waiters, so that they read the store; there will be no outcome here."""
@@ -153,10 +162,16 @@ class ThreadOrder:
 
     Args:
         behind: Returns whether an earlier message of the same thread is unanswered, in any process.
+        waits: Entered while a message waits for an earlier one.
     """
 
-    def __init__(self, behind: Callable[[Interaction], Awaitable[bool]]) -> None:
+    def __init__(
+        self,
+        behind: Callable[[Interaction], Awaitable[bool]],
+        waits: Callable[[InteractionId], AbstractContextManager[None]],
+    ) -> None:
         self._behind = behind
+        self._waits = waits
         self._lines: dict[str, _ThreadQueue] = {}
 
     @asynccontextmanager
@@ -166,9 +181,11 @@ class ThreadOrder:
         line = self._lines.setdefault(key, _ThreadQueue())
         line.numbers.append(number)
         try:
-            async with line.moved:
-                await line.moved.wait_for(lambda: number == min(line.numbers))
-            await self._first_anywhere(interaction)
+            if number != min(line.numbers) or await self._behind(interaction):
+                with self._waits(interaction.id):
+                    async with line.moved:
+                        await line.moved.wait_for(lambda: number == min(line.numbers))
+                    await self._first_anywhere(interaction)
             yield
         finally:
             await self._leave(key, line, number)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from time import monotonic, perf_counter
 
 import structlog
@@ -22,6 +23,7 @@ from bot.domain.outcomes import (
     error_code,
     refused_outcome,
     unavailable_outcome,
+    waited_outcome,
     without_text,
 )
 from bot.domain.ports import AnswersInquiries, ReportStage
@@ -46,13 +48,17 @@ class WorkLimits:
     """Limits on concurrency, on messages in flight, and on durations.
 
     ``concurrency`` limits questions being answered, ``waiting`` those accepted here and neither
-    finished nor waiting for a platform. ``introduction_seconds`` is how long a platform that cannot
-    identify the asker is asked again, ``delivery_hours`` how long a failing delivery is retried,
-    ``visible_after_seconds`` when a platform shows a post of a process that died, at the latest.
+    finished nor waiting for a platform, ``arriving`` those that wait to be recorded.
+    What waited for ``longest_wait_seconds`` is handed over to people, unless that is 0.
+    ``introduction_seconds`` is how long a platform that cannot identify the asker is asked again,
+    ``delivery_hours`` how long a failing delivery is retried, ``visible_after_seconds`` when a
+    platform shows a post of a process that died, at the latest.
     """
 
     concurrency: int = 16
     waiting: int = 2000
+    arriving: int = 200
+    longest_wait_seconds: float = 3600.0
     deadline_seconds: float = 120.0
     drain_seconds: float = 12.0
     introduction_seconds: float = 60.0
@@ -67,9 +73,11 @@ async def answer_message(
     report: ReportStage,
     *,
     seconds: float = 120.0,
+    late: bool = False,
 ) -> Outcome:
     """Admit a message and let the desk answer it; unexpected errors become an escalation.
 
+    ``late``: it has waited too long, so people are asked instead, if it is admitted.
     ``seconds`` is the time limit of both together. Raises StoreUnavailable: without the store no
     outcome could be recorded either. Raises AskerUnknown: a later attempt may succeed.
     """
@@ -80,6 +88,8 @@ async def answer_message(
             if isinstance(admitted, Refusal):
                 return refused_outcome(message, admitted)
             asker = admitted.asker
+            if late:
+                return replace(waited_outcome(message), asker=asker)
             return await desk.handle(admitted, report)
     except (AskerUnknown, StoreUnavailable):
         raise
@@ -98,6 +108,7 @@ class MessageWorker:
         owner: The name of this process in claims.
         observers: Record the outcome of every message.
         answered: Called with every outcome as soon as it is recorded.
+        waits: Entered while a message waits for an earlier one of its thread.
     """
 
     def __init__(
@@ -111,6 +122,7 @@ class MessageWorker:
         observers: Sequence[ObserveOutcome],
         limits: WorkLimits,
         answered: Callable[[InteractionId, Outcome], None],
+        waits: Callable[[InteractionId], AbstractContextManager[None]],
     ) -> None:
         self._owner = owner
         self._work = work
@@ -120,7 +132,7 @@ class MessageWorker:
         self._observers = observers
         self._answered = answered
         self._limits = limits
-        self._order = ThreadOrder(work.behind)
+        self._order = ThreadOrder(work.behind, waits)
         self._desks = asyncio.Semaphore(limits.concurrency)
         self._handling: dict[InteractionId, asyncio.Task[Outcome]] = {}
         self._tries: dict[InteractionId, int] = {}
@@ -278,6 +290,7 @@ class MessageWorker:
                         current.message,
                         report,
                         seconds=self._limits.deadline_seconds,
+                        late=self._is_late(current),
                     )
                 )
                 self._handling[current.id] = handling
@@ -286,6 +299,24 @@ class MessageWorker:
                 finally:
                     del self._handling[current.id]
         return replace(current, placeholder=report.placeholder), outcome, report.unwritten
+
+    async def tell_waiting(self, interaction_id: InteractionId, before: int) -> None:
+        """Show how many questions are before a message that waits here, and record it."""
+        waiting = await self._work.get(interaction_id)
+        if waiting is None or waiting.status != "working" or not self._owns(waiting):
+            return
+        async with self._outbox.progress(waiting) as report:
+            await report(Stage.WAITING, before)
+        if report.unwritten:
+            await self._work.stage(interaction_id, *report.unwritten)
+
+    def _owns(self, interaction: Interaction) -> bool:
+        return interaction.claim is not None and interaction.claim.owner == self._owner
+
+    def _is_late(self, interaction: Interaction) -> bool:
+        longest = self._limits.longest_wait_seconds
+        waited = datetime.now(UTC) - interaction.created_at
+        return bool(longest) and waited.total_seconds() > longest
 
     async def _current(self, interaction: Interaction) -> Interaction:
         """Return the interaction as recorded now, since it may have waited. Raises ClaimLost."""

@@ -97,7 +97,8 @@ class StoredPolicies:
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
         values = {"tenant": tenant, "channel": storable(channel)}
-        text = await self._transactions.scalar(_select_policy(), values)
+        # Asked before a message is acknowledged: urgent.
+        text = await self._transactions.scalar(_select_policy(), values, urgent=True)
         return None if text is None else self._codec.decode(text)
 
     async def channels(self, tenant: str) -> Sequence[str]:

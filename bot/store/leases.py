@@ -65,7 +65,7 @@ def claim_work(interaction_id: str, owner: str, dialect: str) -> Update:
     )
 
 
-def select_unfinished(dialect: str, owner: str | None) -> Select[str, int]:
+def select_unfinished(dialect: str, owner: str | None) -> Select[str, int, str, str, str, str, str]:
     """Return the query for unfinished interactions not claimed by a live process but ``owner``.
 
     Covers all tenants, so its result must not be shown to users.
@@ -74,7 +74,12 @@ def select_unfinished(dialect: str, owner: str | None) -> Select[str, int]:
     orphaned = or_(
         row.owner.is_(None), row.owner == owner, row.owner.not_in(select_living(dialect))
     )
-    return select(row.id, row.epoch).where(UNFINISHED, orphaned).order_by(row.number)
+    whose = (row.tenant, row.thread, row.person, row.channel)
+    return (
+        select(row.id, row.epoch, row.status, *whose)
+        .where(UNFINISHED, orphaned)
+        .order_by(row.number)
+    )
 
 
 def select_has_earlier(interaction: Interaction, dialect: str) -> Prepared[Select[bool]]:

@@ -27,9 +27,9 @@ from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import leases, queries, work_queries
 from bot.store.connections import JOINED, Transactions
 from bot.store.learning_tables import ShadowDraftRow, WebhookEventRow
+from bot.store.openings import GroupedOpenings
 from bot.store.rows import (
     Rows,
-    conversation_row,
     draft_row,
     escalation_row,
     known_row,
@@ -73,20 +73,10 @@ class StoredWork:
         self._transactions = transactions
         self._reminders = reminders or ReminderSchedule()
         self._rows = Rows()
+        self._openings = GroupedOpenings(transactions, self._rows)
 
     async def open(self, message: Message, owner: str) -> Interaction:
-        async with self._transactions.writing(urgent=True) as connection:
-            dialect = self._transactions.dialect
-            values = self._rows.opened(message, owner)
-            row = (await connection.execute(work_queries.insert_opened(dialect), values)).first()
-            if row is None:
-                return await self._held(connection, message.interaction_id)
-            await connection.execute(
-                work_queries.upsert_conversation(dialect),
-                conversation_row(message),
-                execution_options=JOINED,
-            )
-            return self._rows.interaction(row)
+        return await self._openings.open(message, owner)
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
         take = leases.claim_work(interaction_id, owner, self._transactions.dialect)
@@ -192,7 +182,17 @@ class StoredWork:
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
         statement = leases.select_unfinished(self._transactions.dialect, owner)
         found = await self._transactions.rows(statement)
-        return [Unfinished(InteractionId(each), epoch) for each, epoch in found]
+        return [
+            Unfinished(
+                InteractionId(each),
+                epoch,
+                thread=f"{tenant}:{thread}",
+                person=f"{tenant}:{person}",
+                channel=f"{tenant}:{channel}",
+                answered=status != "working",
+            )
+            for each, epoch, status, tenant, thread, person, channel in found
+        ]
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
         row = await self._transactions.first(*queries.select_interaction(interaction_id))

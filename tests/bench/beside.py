@@ -71,13 +71,13 @@ def print_beside(bare_ms: Sequence[float], served_ms: Sequence[float]) -> float:
 
 
 def run_at_rate(run: Callable[[float, float], Awaitable[int]]) -> int:
-    """Read rate and seconds from the command line and run; return the exit code."""
+    """Read rates and seconds from the command line and run; return the exit code."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rate", type=float, default=50.0)
+    parser.add_argument("--rate", type=float, nargs="+", default=[50.0])
     parser.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()
 
     async def ran() -> int:
-        return await run(options.rate, options.seconds)
+        return max([await run(rate, options.seconds) for rate in options.rate])
 
     return asyncio.run(ran())

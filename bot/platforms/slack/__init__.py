@@ -77,7 +77,9 @@ def mount(
         ).run_with(app)
     else:
         secret = settings.slack_signing_secret
-        endpoint = Endpoint(dispatcher, secret.get_secret_value() if secret else "")
+        endpoint = Endpoint(
+            dispatcher, secret.get_secret_value() if secret else "", most=settings.arriving
+        )
         app.router.add_post(PATH, endpoint.handle)
 
 

@@ -145,6 +145,11 @@ async def _acknowledge() -> None:
     """Acknowledge every other event, so that Slack does not send it again."""
 
 
+REFUSED = 403
+NOT_YET = 503
+_LATER = {"Retry-After": "30"}
+
+
 async def _on_error(error: Exception) -> BoltResponse:
     if isinstance(error, RateExceeded):
         # Acknowledged: it was logged and counted, and Slack would only send it again.
@@ -155,7 +160,7 @@ async def _on_error(error: Exception) -> BoltResponse:
         return BoltResponse(status=200, body="")
     known = isinstance(error, BotError | TimeoutError)
     log.error("slack.not_kept", error=type(error).__name__, exc_info=None if known else error)
-    return BoltResponse(status=503, body="")
+    return BoltResponse(status=NOT_YET, body="", headers=dict(_LATER))
 
 
 _MOST_AT_ONCE = 16
@@ -164,8 +169,6 @@ for others. One that waits too long here is stored all the same, and acknowledge
 
 _UNKNOWN_COMMAND = "I don't know this command. Mention me in a channel, or write to me directly."
 
-REFUSED = 403
-NOT_YET = 503
 _NOT_HANDLED = 404
 
 
@@ -234,7 +237,8 @@ def _request_type(body: Event) -> str:
     return text_at(body, "type") or text_at(body, "command")
 
 
-_TYPES = frozenset({"application/json", "application/x-www-form-urlencoded"})
+_EVENT_TYPE = "application/json"
+_TYPES = frozenset({_EVENT_TYPE, "application/x-www-form-urlencoded"})
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
 
@@ -259,14 +263,30 @@ async def read_signed(request: web.Request, verifier: SignatureVerifier) -> byte
 
 
 class Endpoint:
-    """The one HTTP endpoint for events, buttons and modals, and commands."""
+    """The one HTTP endpoint for events, buttons and modals, and commands.
 
-    def __init__(self, dispatcher: Dispatcher, secret: str) -> None:
+    Args:
+        most: How many requests may be here; another event is refused before it costs anything, and
+            Slack sends it again. What people press is never refused.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, secret: str, *, most: int) -> None:
         self._dispatcher = dispatcher
         self._verifier = SignatureVerifier(secret)
+        self._most = most
+        self._present = 0
 
     async def handle(self, request: web.Request) -> web.Response:
         """Respond to a request; it is not acknowledged if the inbox did not store it."""
+        if self._present >= self._most and request.content_type == _EVENT_TYPE:
+            return web.Response(status=NOT_YET, headers=_LATER)
+        self._present += 1
+        try:
+            return await self._handle(request)
+        finally:
+            self._present -= 1
+
+    async def _handle(self, request: web.Request) -> web.Response:
         raw = await read_signed(request, self._verifier)
         try:
             received = bolt_request(raw.decode(), request.headers, mode="http")

@@ -92,6 +92,7 @@ def feedback_view(given: Feedback | None) -> FeedbackView:
 
 _STAGE_TEXTS: Mapping[Stage, str] = {
     Stage.RECEIVED: "Got it \u2026",
+    Stage.WAITING: "Your question is next \u2026",
     Stage.ROUTING: "Reading your question \u2026",
     Stage.SEARCHING: "Searching the wiki \u2026",
     Stage.READING: "Reading what was found \u2026",
@@ -157,6 +158,8 @@ def stage_text(activity: Activity) -> str:
     """Return the progress text of a question in progress."""
     if activity.stage is Stage.READING and activity.pages:
         return f"Reading {counted(activity.pages, 'page')} \u2026"
+    if activity.stage is Stage.WAITING and activity.pages:
+        return f"{counted(activity.pages, 'question')} before yours \u2026"
     return _STAGE_TEXTS[activity.stage]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import pytest
 
 from bot.domain.interactions import Interaction
-from bot.domain.messages import Message
+from bot.domain.messages import InteractionId, Message
 from bot.inbox.in_flight import ThreadOrder
 from bot.store.database import Store
 from tests.fakes.bot_ports import EchoDesk, MemoryEngine
@@ -23,6 +24,10 @@ pytestmark = pytest.mark.usefixtures("_quick_looks")
 def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.inbox.in_flight._FIRST_POLL_SECONDS", 0.002)
     monkeypatch.setattr("bot.inbox.in_flight._LONGEST_POLL_SECONDS", 0.01)
+
+
+def _nothing_lent(_: InteractionId) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def arrived(number: int, *, thread: str = "t1") -> Interaction:
@@ -51,7 +56,7 @@ async def test_a_thread_keeps_the_order_of_arrival_however_its_work_begins(seed:
     chance = random.Random(seed)  # noqa: S311 - an order to try
     all_of_them = [arrived(n, thread=f"t{n % 3}") for n in range(30)]
     record, done = Record(list(all_of_them)), list[Interaction]()
-    order = ThreadOrder(record.behind)
+    order = ThreadOrder(record.behind, _nothing_lent)
 
     async def work(interaction: Interaction) -> None:
         await asyncio.sleep(chance.uniform(0, 0.01))
@@ -69,7 +74,7 @@ async def test_a_thread_keeps_the_order_of_arrival_however_its_work_begins(seed:
 
 
 async def test_one_at_a_time_in_a_thread_and_threads_at_once() -> None:
-    order, inside, most = ThreadOrder(Record().behind), dict[str, int](), list[int]()
+    order, inside, most = ThreadOrder(Record().behind, _nothing_lent), dict[str, int](), list[int]()
 
     async def work(interaction: Interaction) -> None:
         thread = interaction.message.thread.id
@@ -86,7 +91,7 @@ async def test_one_at_a_time_in_a_thread_and_threads_at_once() -> None:
 
 
 async def test_who_is_cancelled_while_waiting_holds_up_nobody() -> None:
-    order, entered = ThreadOrder(Record().behind), asyncio.Event()
+    order, entered = ThreadOrder(Record().behind, _nothing_lent), asyncio.Event()
 
     async def work(interaction: Interaction) -> None:
         async with order.turn(interaction):
@@ -105,7 +110,7 @@ async def test_who_is_cancelled_while_waiting_holds_up_nobody() -> None:
 
 
 async def test_a_turn_that_ends_in_an_error_is_over() -> None:
-    order = ThreadOrder(Record().behind)
+    order = ThreadOrder(Record().behind, _nothing_lent)
 
     with pytest.raises(RuntimeError, match="broke"):
         async with order.turn(arrived(1)):
@@ -119,7 +124,7 @@ async def test_an_earlier_message_elsewhere_is_waited_for() -> None:
     record, entered = Record([arrived(1)]), asyncio.Event()
 
     async def work() -> None:
-        async with ThreadOrder(record.behind).turn(arrived(2)):
+        async with ThreadOrder(record.behind, _nothing_lent).turn(arrived(2)):
             entered.set()
 
     waiting = asyncio.create_task(work())
@@ -135,7 +140,7 @@ async def test_an_endless_message_is_overtaken_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bot.inbox.in_flight._PATIENCE_SECONDS", 0.05)
-    order = ThreadOrder(Record([arrived(1)]).behind)
+    order = ThreadOrder(Record([arrived(1)]).behind, _nothing_lent)
 
     async with asyncio.timeout(60), order.turn(arrived(2)):
         pass

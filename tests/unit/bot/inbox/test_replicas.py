@@ -33,6 +33,7 @@ from tests.fakes.durable_inbox import (
     wait_for_interaction,
     wait_until_posted,
 )
+from tests.fakes.escalations import until
 
 
 @dataclass
@@ -320,10 +321,11 @@ async def test_work_that_the_engine_forgot_is_taken_up_again(
     opened = inbox_over(store, engine=engine)
     opened.inbox.open()
     await opened.inbox.accept(ASKED)
+    await until(lambda: engine.begun)
 
     assert await opened.inbox.adopt() == 1
 
-    assert engine.begun == [ID, f"{ID}:1"]
+    await until(lambda: engine.begun == [ID, f"{ID}:1"])
     assert (await stored_interaction(store, ID)).status == "working"
 
 

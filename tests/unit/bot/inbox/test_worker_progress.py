@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.interactions import Escalation, Interaction, Outcome, PostedRef, Reply
 from bot.domain.messages import Activity, Inquiry, Message, Person, Refusal, Stage
+from bot.domain.outcomes import WAITED
 from bot.inbox.in_flight import Progress
 from bot.inbox.worker import answer_message
 from bot.store.database import Store
@@ -76,6 +77,18 @@ async def test_a_message_that_is_not_worked_on_never_reaches_the_desk() -> None:
     assert outcome.response.text == "Please ask again tomorrow."
     assert outcome.response.refused
     assert outcome.trace.notes == ("limit:day's budget",)
+    assert desk.handled == []
+
+
+async def test_what_waited_too_long_goes_to_people_unless_it_is_refused() -> None:
+    desk = EchoDesk()
+
+    late = await answer_message(OpenAdmission(), desk, message("hi"), Stages(), late=True)
+    refused = await answer_message(RefusingAdmission(), desk, message("hi"), Stages(), late=True)
+
+    assert isinstance(late.response, Escalation)
+    assert late.response.statement == WAITED
+    assert isinstance(refused.response, Reply)
     assert desk.handled == []
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ from bot.domain.settings_loading import load_settings
 from bot.platforms.slack import dispatch, mount
 from bot.platforms.slack.bot_identity import workspaces_of
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.dispatch import Dispatcher, Malformed, bolt_app, bolt_request
+from bot.platforms.slack.dispatch import Dispatcher, Endpoint, Malformed, bolt_app, bolt_request
 from tests.fakes.desk import KeepingInbox
 from tests.fakes.http_server import wait_until
 from tests.fakes.slack import names
@@ -138,6 +138,33 @@ async def test_an_inbox_that_takes_too_long_is_not_acknowledged_in_time(
     monkeypatch.setattr("bot.platforms.slack.messages.intake.ACCEPT_SECONDS", 0.01)
     inbox.delay = 600.0
     assert (await send(client, envelope(mention("vpn?")))).status == 503
+
+
+async def test_what_was_not_kept_says_when_to_send_it_again(
+    client: Client, inbox: KeepingInbox
+) -> None:
+    inbox.error = InboxFull("full")
+
+    assert int((await send(client, envelope(mention("vpn?")))).headers["Retry-After"]) > 0
+
+
+async def test_events_beyond_the_bound_are_refused_before_they_are_read() -> None:
+    known = load_settings(
+        _env_file=None, slack_bot_token=TOKEN, slack_signing_secret=SECRET, slack_team_id=TEAM
+    )
+    dispatcher = Dispatcher(bolt_app(known, ()), connect(known).identity)
+    endpoint = Endpoint(dispatcher, SECRET, most=0)
+
+    event = make_mocked_request("POST", "/", headers={"Content-Type": "application/json"})
+    press = make_mocked_request(
+        "POST", "/", headers={"Content-Type": "application/x-www-form-urlencoded"}
+    )
+
+    refused = await endpoint.handle(event)
+    assert refused.status == 503
+    assert int(refused.headers["Retry-After"]) > 0
+    with pytest.raises(web.HTTPUnauthorized):
+        await endpoint.handle(press)
 
 
 async def test_url_verification_is_answered_when_signed(client: Client) -> None:
