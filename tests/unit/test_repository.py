@@ -153,5 +153,5 @@ def test_no_secret_or_data_file_is_kept() -> None:
 def test_the_start_script_of_ci_does_what_the_readme_says() -> None:
     script = (ROOT / ".ci/run").read_text()
 
-    assert "make check\n" in script
+    assert "make check &\n" in script
     assert "make test\n" in script
