@@ -183,7 +183,7 @@ class Visibility:
 
         A chosen option becomes a question, in the words of the page, not of the asker.
         """
-        return interaction.message.text if self._may_read(offered_passages(interaction)) else None
+        return interaction.message.asked if self._may_read(offered_passages(interaction)) else None
 
     def question(self, interaction: Interaction) -> str:
         """Return a question's text, or the notice that replaces a closed page's words."""
