@@ -27,6 +27,7 @@ from bot.answering.escalation_reply import (
     ask_topic,
     clarify,
     escalation_of,
+    picture_offer,
     unanswered_reason,
     with_nothing_indexed,
 )
@@ -102,6 +103,8 @@ class Desk:
         An unsure answer is worded as a guess. Failures of a model or the index never raise. An
         overheard message is answered from the pages or not at all.
         """
+        if pictures := picture_offer(inquiry):
+            return with_admission_results(replace(inquiry, remarks=()), pictures)
         # Model calls are paid for: none to route or chat unasked or with people from outside.
         quiet = inquiry.message.overheard or inquiry.outsiders
         profile = self._profiles.of(inquiry.policy.model, quiet=quiet)

@@ -1,8 +1,13 @@
-"""Word the escalation of a question, or ask back: for its topic, or which page is meant."""
+"""Word the escalation of a question, or ask back: for its topic, or which page is meant.
+
+To pictures without a word the reply is the offer of a person.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Literal
 
 from bot.answering.grounded_answer import GroundedAnswer, naming_pages
@@ -15,6 +20,7 @@ from bot.domain.handoff import (
     ASK_TOPIC,
     ASK_TOPIC_IN_CHANNEL,
     PERSON_REQUEST,
+    PICTURE_OFFER,
     HandoffWording,
     asks_topic,
     requested_question,
@@ -25,10 +31,12 @@ from bot.domain.interactions import (
     ErrorCode,
     Escalation,
     EscalationReason,
+    Outcome,
     Response,
     Route,
+    Trace,
 )
-from bot.domain.messages import Inquiry, Intent
+from bot.domain.messages import Attachment, Inquiry, Intent, file_note
 from rag.errors import RagError
 from rag.pipeline import Pipeline, Retrieval
 from rag.text.words import content_words, stems
@@ -142,15 +150,46 @@ def _question_for_people(inquiry: Inquiry, route: Route) -> str:
         text = named
     elif route.intent is Intent.HUMAN and not _is_in_message(route.question, text):
         text = route.question if text == PERSON_REQUEST else f"{route.question}\n{text}"
-    if not inquiry.message.attachments:
-        return text
-    names = ", ".join(" ".join(each.name.split()) for each in inquiry.message.attachments)
-    return f"{text}\n(with {names})".strip()
+    return f"{text}\n{file_note(inquiry.message.attachments)}".strip()
 
 
 def _is_in_message(question: str, text: str) -> bool:
     """Return whether a question is, or is part of, the message's text."""
     return question in text or question == condense(text)
+
+
+_PICTURE_ENDINGS = frozenset(".bmp .gif .heic .heif .jpeg .jpg .png .svg .tif .tiff .webp".split())
+_SEEN = {
+    1: "They'd see its name and where you asked, not the picture: show it to who answers.",
+    2: "They'd see their names and where you asked, not the pictures: show them to who answers.",
+}
+
+
+def picture_offer(inquiry: Inquiry) -> Outcome | None:
+    """Return the offer of a person for a message of pictures alone; None for any other.
+
+    What nobody addressed to the bot is no such message, nor is one on the command line, where
+    nobody can be asked.
+    """
+    message = inquiry.message
+    if message.text.strip() or message.overheard or message.thread.platform == "cli":
+        return None
+    if not message.attachments or not all(map(_is_picture, message.attachments)):
+        return None
+    route = Route(Intent.UNKNOWN, 1.0, "rule", file_note(message.attachments))
+    return Outcome(Clarification(_text(message.attachments)), Trace(route, heard=()))
+
+
+def _text(pictures: Sequence[Attachment]) -> str:
+    return f"{PICTURE_OFFER} {_SEEN[min(len(pictures), 2)]} Or tell me in words what it says."
+
+
+def _is_picture(attachment: Attachment) -> bool:
+    told = attachment.media_type.partition(";")[0].strip().lower()
+    ending = PurePosixPath(attachment.name.lower()).suffix
+    return told.startswith("image/") or (
+        told in {"", "application/octet-stream"} and ending in _PICTURE_ENDINGS
+    )
 
 
 _MOST_SUBJECTS = 3

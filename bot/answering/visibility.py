@@ -187,7 +187,7 @@ class Visibility:
         """
         offered = offered_passages(interaction)
         vouched = bool(offered) or not is_chosen_option(interaction.message)
-        return interaction.message.text if vouched and self._may_read(offered) else None
+        return interaction.message.asked if vouched and self._may_read(offered) else None
 
     def question(self, interaction: Interaction) -> str:
         """Return a question's text, or the notice that replaces a closed page's words."""

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 from bot.answering.permitted_views import SearchFinding
 from bot.answering.reply_text import framed_parts, is_composed
 from bot.domain.formatting import WARNING_SIGN, counted, superseded_warnings
+from bot.domain.handoff import is_picture_offer
 from bot.domain.interactions import (
     Clarification,
     Delivery,
@@ -172,6 +173,8 @@ def response_buttons(outcome: Outcome) -> ResponseButtons:
         case Reply():
             wanted = response.confidence_level in {"partial", "unsure"}
             return ResponseButtons("Ask a person", why, primary=wanted, rated=True)
+        case Clarification() if is_picture_offer(response):
+            return ResponseButtons("Yes, ask a person", why, primary=True)
         case Clarification():
             offered = enumerate(response.options)
             return ResponseButtons(options=tuple(each for each in offered if each[1].strip()))

@@ -54,6 +54,15 @@ HANDOFF_OFFER = f"{HANDOFF_QUESTION} They'd see this question and my answer{_ALO
 """Offer in a private conversation, for a question without context from earlier ones."""
 
 
+PICTURE_OFFER = f"I can't read pictures. {HANDOFF_QUESTION}"
+"""Beginning of the reply to pictures without a word."""
+
+
+def is_picture_offer(response: Response) -> bool:
+    """Return whether a response offers a person for a picture."""
+    return response.text.startswith(PICTURE_OFFER)
+
+
 @dataclass(frozen=True, slots=True)
 class HandoffClosing:
     """The end of a hand-over's text in another language, below why there is no answer.

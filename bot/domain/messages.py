@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -118,6 +118,12 @@ class SearchFilters:
         return self.spaces & spaces
 
 
+def file_note(attachments: Sequence[Attachment]) -> str:
+    """Return the names of files as people read them: "(with vpn.log, shot.png)"; "" for none."""
+    names = ", ".join(" ".join(each.name.split()) for each in attachments)
+    return f"(with {names})" if names else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One received message, with the mention of the bot removed from ``text``.
@@ -155,6 +161,11 @@ class Message:
     def key(self) -> str:
         """``platform:tenant:channel:message id``, each part percent-encoded."""
         return _join(self.thread.platform, self.thread.tenant, self.thread.channel, self.id)
+
+    @property
+    def asked(self) -> str:
+        """The text; the names of the files of a message without one: "(with shot.png)"."""
+        return self.text if self.text.strip() else file_note(self.attachments)
 
     @property
     def interaction_id(self) -> InteractionId:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from bot.domain.handoff import HANDOFF_QUESTION
 from bot.domain.interactions import Reply
 from bot.domain.messages import Policy
 from bot.web.board.case_page_view import case_page_view
@@ -264,6 +265,13 @@ class Shares:
         read = "".join(each.text for each in scene.desk.inquiries[-1].attached)
         scene.expect(self.read == read, f"{read!r} is read")
         await scene.expect_shown(question, self.said)
+
+
+async def shows_picture(scene: Scenario) -> None:
+    """A picture without a word is sent: a person is offered."""
+    sent = Question("", private=True, files=(("shot.png", b"PNG"),))
+    await scene.ask(sent)
+    await scene.expect_shown(sent, (HANDOFF_QUESTION,))
 
 
 _GUESTS = Question("who earns most?", number=2, thread=2, by="guest")

@@ -206,6 +206,11 @@ ANSWERS = (
         Shares(("plan.docx", b"PK"), said=(re.compile(r"plan.{0,2}docx"),)),
     ),
     Case(
+        "a picture alone: a person is offered",
+        scenario.is_sure,
+        actions.shows_picture,
+    ),
+    Case(
         "its page has changed since: the answer says so, with the date",
         says(ANSWER),
         IsCorrected((RESTART, "VPN guide")),

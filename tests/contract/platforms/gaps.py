@@ -51,7 +51,11 @@ _OUTSIDERS = (
     "where spaces are open to people from outside, these alone are searched",
     "a guest's question is marked as a guest's where people are asked",
 )
-_FILES = ("a file that comes with a question is read", "a file that can't be read is said")
+_FILES = (
+    "a file that comes with a question is read",
+    "a file that can't be read is said",
+    "a picture alone: a person is offered",
+)
 _CARD = (
     "claimed by a button: one has it, and the card says who",
     "a reply by button reaches who asked",
