@@ -10,38 +10,28 @@ from functools import partial
 from aiohttp import web
 from pydantic_settings import BaseSettings
 
-from bot.answering.explanations.explainer import Explainer
 from bot.answering.gate import load_gate
-from bot.answering.private_answers import PrivateAnswers
 from bot.answering.visibility import ReadableInIndex
+from bot.app.chat_context import build_chat_context
 from bot.app.component_status import component_checker
 from bot.app.components import Components, gate_path
 from bot.app.confluence import ConfluenceDirectory, answer_publisher, confluence_checker
 from bot.app.directory_names import mount_names
 from bot.app.documents import DocumentServices, build_document_services
 from bot.app.learning import LearningServices, build_learning, mount_learning_pages
-from bot.app.learning_jobs import digest_schedule, utc_now
 from bot.app.personal_data import build_personal_data, mount_personal_data
 from bot.app.worker import BackgroundWork, build_background_work
 from bot.chat.adapters import ChatContext, load_adapters
 from bot.chat.answer_keeping import AnswerKeeping
-from bot.chat.commands.digest_switch import DigestSwitch
-from bot.chat.commands.executor import CommandExecutor
-from bot.chat.commands.reindexing import ReindexRuns
-from bot.chat.commands.run_status import RunWatcher
 from bot.chat.documents import MassDeleteAlert
-from bot.chat.messages import ListeningPolicy
 from bot.domain.health import CheckComponents
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin
-from bot.escalations.casework import Casework, QuestionLinks
-from bot.escalations.own_cases import CaseFinder
+from bot.escalations.casework import QuestionLinks
 from bot.escalations.ports import LinksBack
 from bot.inbox.ports import DurableEngine
 from bot.learning.publishing import Publishes
-from bot.learning.question_words import QuestionWords
-from bot.learning.shadow_mode import DraftReview
 from bot.observability.metrics import Metrics, mount_metrics
 from bot.store.database import Store
 from bot.store.personal_data import PersonalData
@@ -56,99 +46,6 @@ from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
 from ingestion.config import Settings as IngestionSettings
-
-
-def build_chat_context(
-    settings: Settings,
-    components: Components,
-    store: Store,
-    *,
-    background: BackgroundWork,
-    documents: DocumentServices,
-    check_parts: CheckComponents,
-    directory: Directory,
-    keeping: AnswerKeeping,
-    origins: QuestionLinks,
-) -> ChatContext:
-    """Build the services that the chat adapters share; nothing is started."""
-    readable = ReadableInIndex(components.index)
-    return ChatContext(
-        tenant=settings.tenant,
-        directory=directory,
-        inbox=background.inbox,
-        interactions=store.interactions,
-        casework=Casework(
-            cases=background.cases, interactions=store.interactions, readable=readable
-        ),
-        explainer=Explainer(
-            interactions=store.interactions,
-            gate=load_gate(settings.confidence_threshold, gate_path(settings)),
-            readable=readable,
-            public_url=settings.public_url,
-        ),
-        private_answers=PrivateAnswers(
-            readable, public_url=settings.public_url, recheck=components.recheck
-        ),
-        listening=ListeningPolicy(store.policies, store.interactions),
-        policies=store.policies,
-        notes=store.notes,
-        audits=store.audits,
-        documents=documents.documents,
-        reindexing=documents.reindexing,
-        commands=_build_commands(
-            settings,
-            components,
-            store,
-            documents=documents,
-            check_parts=check_parts,
-            directory=directory,
-            origins=origins,
-        ),
-        check_parts=check_parts,
-        drafts=DraftReview(
-            settings.tenant,
-            drafts=store.shadow_drafts,
-            interactions=store.interactions,
-            policies=store.policies,
-        ),
-        names=components.names,
-        keeping=keeping,
-    )
-
-
-def _build_commands(
-    settings: Settings,
-    components: Components,
-    store: Store,
-    *,
-    documents: DocumentServices,
-    check_parts: CheckComponents,
-    directory: Directory,
-    origins: QuestionLinks,
-) -> CommandExecutor:
-    return CommandExecutor(
-        tenant=settings.tenant,
-        reindexing=ReindexRuns(
-            tenant=settings.tenant,
-            documents=documents.documents,
-            runs=documents.reindexing,
-            audits=store.audits,
-        ),
-        watch=RunWatcher(documents.reindexing.get),
-        policies=store.policies,
-        list_channels=store.policies.channels,
-        directory=directory,
-        check_parts=check_parts,
-        cases=CaseFinder(settings.tenant, store.escalations, store.interactions.get, origins.of),
-        words=QuestionWords(store.escalations, store.notes, ReadableInIndex(components.index)),
-        digests=DigestSwitch(
-            settings.tenant, store.digests, digest_schedule(settings), now=utc_now
-        ),
-        served=settings.index_spaces,
-        models=tuple(each.name for each in settings.further_models),
-        usual_model=settings.openai_model,
-    )
-
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
 """The function that returns the status of all components."""

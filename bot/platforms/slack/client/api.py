@@ -374,11 +374,10 @@ class SlackClient:
     async def assistant_threads_set_suggested_prompts(
         self, channel: str, prompts: Sequence[Mapping[str, str]]
     ) -> None:
+        given = [dict(each) for each in prompts]
+        offer = partial(self.web.assistant_threads_setSuggestedPrompts, prompts=given)
         await self.caller.call(
-            "assistant.threads.setSuggestedPrompts",
-            lambda: self.web.assistant_threads_setSuggestedPrompts(
-                channel_id=channel, prompts=[dict(each) for each in prompts]
-            ),
+            "assistant.threads.setSuggestedPrompts", lambda: offer(channel_id=channel)
         )
 
     async def views_open(self, trigger_id: str, view: Mapping[str, object]) -> str:
@@ -392,12 +391,10 @@ class SlackClient:
 
     async def views_publish(self, user: str, view: Mapping[str, object]) -> None:
         """Replace a user's Home tab."""
-        await self.caller.call(
-            "views.publish", lambda: self.web.views_publish(user_id=user, view={**view})
-        )
+        publish = partial(self.web.views_publish, user_id=user, view={**view})
+        await self.caller.call("views.publish", publish)
 
     async def views_update(self, view_id: str, view: Mapping[str, object]) -> None:
         """Replace the view of an open modal."""
-        await self.caller.call(
-            "views.update", lambda: self.web.views_update(view_id=view_id, view={**view})
-        )
+        update = partial(self.web.views_update, view_id=view_id, view={**view})
+        await self.caller.call("views.update", update)
