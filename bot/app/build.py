@@ -53,6 +53,7 @@ from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
+from bot.web.pages.languages import UI_LANGUAGE
 from ingestion.config import Settings as IngestionSettings
 
 
@@ -189,6 +190,7 @@ def build(
     (bot.web.auth.demo). ``sources``: the origin of each setting, shown on the board.
     """
     app = web.Application()
+    app[UI_LANGUAGE] = settings.ui_language
     security = mount_security(
         app, settings, sessions=store.sessions, audits=store.audits, sample=sample
     )

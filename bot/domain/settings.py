@@ -78,6 +78,12 @@ class Settings(LearningSettings):
         description="Questions that may wait, a process; who asks beyond that is told so.",
     )
 
+    ui_language: Literal["en", "de"] = Field(
+        "en",
+        description="Language of texts where a reader's own is not known: channels, cards, mail. "
+        "Web pages follow the browser.",
+    )
+
     retention_days: int = Field(
         365,
         ge=0,
