@@ -9,7 +9,7 @@ import pytest
 from tests.structure.trace import WAYS
 
 MOST_FILES = {"the web": 99, "Slack": 95, "Teams": 104}
-"""Files that an answered question passes; docs/adr/0019 says why not fewer, 0020 which two were added."""
+"""Files that an answered question passes; docs/adr/0019 says why not fewer, 0020 adds two."""
 
 
 @pytest.mark.parametrize("platform", WAYS)

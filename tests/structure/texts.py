@@ -14,7 +14,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from bot.domain.texts import FOLDER
+from bot.domain.texts import FOLDER, NUMBER
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("bot", "rag", "ingestion")
@@ -36,6 +36,7 @@ def sources() -> Iterator[Path]:
 def extracted() -> Catalog:
     """Return the texts of the sources."""
     found = Catalog(charset="utf-8")
+    found.add(NUMBER, locations=[("bot/domain/texts/__init__.py", 0)])
     for path in sources():
         template = path.suffix == ".html"
         method = "jinja2.ext:babel_extract" if template else "python"

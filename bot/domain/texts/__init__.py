@@ -17,6 +17,9 @@ from typing import Final
 FOLDER: Final = Path(__file__).parent
 DEFAULT: Final = "en"
 
+NUMBER: Final = "1,000.5"
+"""Its translation shows the signs of a language; tests/structure/texts.py adds it."""
+
 Values = Mapping[str, object]
 
 
@@ -63,7 +66,7 @@ class Language:
         self.tag = tag
         self._translations = translations
         # The signs of numbers are a message, too: a language is one file.
-        sample = translations.gettext("1,000.5")
+        sample = translations.gettext(NUMBER)
         self._signs = str.maketrans({",": sample[1], ".": sample[-2]})
 
     def render(self, text: object) -> object:
