@@ -23,7 +23,7 @@ LICENCES := MIT;MIT License;MIT-0;Apache-2.0;Apache Software License;BSD License
 # Hashes of packages, fingerprints of replies and pictures look like keys.
 NO_SECRETS := ^requirements.*\.txt$$|package-lock\.json$$|^tests/evals/recorded/|\.(png|svg|js|css)$$|^infra/secrets\.json$$
 
-.PHONY: run test sweeps attack check format evals bench profile chaos train infra image audit size map lock clean help
+.PHONY: run test sweeps attack check format evals bench profile chaos train infra image audit texts size map lock clean help
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -87,6 +87,9 @@ audit: $(RUN) $(VENV)-audit/.installed ## Look for known vulnerabilities, licenc
 	$(VENV)-audit/bin/detect-secrets-hook --baseline infra/secrets.json $$(git ls-files | grep -vE '$(NO_SECRETS)') || \
 	  test $$? -eq 3 || failed=1; \
 	exit $$failed
+
+texts: $(DEV) ## Gather the texts that people read, merge them into each language, count what is untranslated
+	@$(BIN)/python -m tests.structure.texts
 
 size: $(DEV) ## Count files, lines, protocols and the longest of each room
 	@$(BIN)/python -m tests.structure.size

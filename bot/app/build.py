@@ -45,6 +45,7 @@ from bot.web.board.documents import DocumentPages
 from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
+from bot.web.pages.languages import UI_LANGUAGE
 from ingestion.config import Settings as IngestionSettings
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
@@ -94,6 +95,7 @@ def build(
     (bot.web.auth.demo). ``sources``: the origin of each setting, shown on the board.
     """
     app = web.Application()
+    app[UI_LANGUAGE] = settings.ui_language
     security = mount_security(
         app, settings, sessions=store.sessions, audits=store.audits, sample=sample
     )

@@ -76,6 +76,9 @@ class Settings(ChatSettings):
     longest_wait_minutes: int = Field(
         60, alias="FRONTDESK_LONGEST_WAIT_MINUTES", ge=0, description="Then it goes to people."
     )
+    ui_language: Literal["en", "de", "browser"] = Field(
+        "en", description="Language of web pages; `browser`: what each asks for. German is partial."
+    )
     retention_days: int = Field(
         365,
         ge=0,

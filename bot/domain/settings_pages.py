@@ -56,7 +56,13 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "TIME_ZONE",
     ),
     "Limits": ("RATE_", "MODEL_TOKENS_", "MODEL_USD_"),
-    "Web chat, board and signing in": ("OIDC_", "SESSION_", "CHAT_", "FRONTDESK_ADMIN_TOKEN"),
+    "Web chat, board and signing in": (
+        "UI_LANGUAGE",
+        "OIDC_",
+        "SESSION_",
+        "CHAT_",
+        "FRONTDESK_ADMIN_TOKEN",
+    ),
     "Server and data": (
         "HOST",
         "PORT",

@@ -50,7 +50,7 @@ async def visit(chromium: Browser, own: Served) -> AsyncIterator[Visit]:
 async def upload(page: Page, space: str, *files: FilePayload, readers: str = "everyone") -> None:
     if await page.get_by_label("Space").count():
         await page.get_by_label("Space").fill(space)
-    await page.get_by_label("Who may read them").fill(readers)
+    await page.get_by_label("Who can read them").fill(readers)
     await page.get_by_label("Files").set_input_files(list(files))
     await page.get_by_role("button", name="Upload").click()
 

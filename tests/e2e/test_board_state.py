@@ -47,7 +47,9 @@ PARTS = (
     ComponentStatus(
         "knowledge", "absent", "nothing yet.", "Add: python -m ingestion folder P --space K"
     ),
-    ComponentStatus("limits", "paused", "paused by anna.", "Answer again: python -m bot resume"),
+    ComponentStatus(
+        "limits", "paused", "paused by anna.", "Resume answering: python -m bot resume"
+    ),
     ComponentStatus("doors", "ready", "open on this machine only"),
 )
 
@@ -98,11 +100,9 @@ async def test_a_pause_is_set_and_lifted_by_keyboard(
         assert paused is not None
         assert paused.reason == "We are moving the wiki."
 
-        await visit.page.get_by_role("button", name="Answer again").press("Enter")
+        await visit.page.get_by_role("button", name="Resume answering").press("Enter")
 
-        await expect(
-            visit.page.get_by_role("heading", name="Questions are answered")
-        ).to_be_visible()
+        await expect(visit.page.get_by_role("heading", name="Answering is on")).to_be_visible()
         assert await store.pauses.current("default") is None
 
 
@@ -110,7 +110,7 @@ async def test_a_channels_spaces_are_chosen_by_keyboard(
     chromium: Browser, url: str, store: Store
 ) -> None:
     async with visiting(chromium, f"{url}board/settings", DESKTOP, also=url) as visit:
-        await visit.page.get_by_label("Choose the spaces of a channel").focus()
+        await visit.page.get_by_label("Choose a channel's spaces").focus()
         await visit.page.keyboard.type("slack:C0123")
         await visit.page.keyboard.press("Enter")
         await visit.page.get_by_role("group", name="Answer only from").get_by_label("HR").focus()

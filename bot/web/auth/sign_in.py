@@ -11,6 +11,7 @@ import aiohttp_jinja2
 import structlog
 from aiohttp import web
 
+from bot.domain.texts import tr
 from bot.domain.urls import safe_redirect_path
 from bot.domain.users import SignedIn
 from bot.web.auth.code_flow import CALLBACK_PATH, CodeFlow, Vouched
@@ -176,7 +177,7 @@ class SignInPages:
 
 def _account_name(issuer: str | None) -> str:
     microsoft = urlsplit(issuer or "").hostname in _ENTRA
-    return "Microsoft account" if microsoft else "company account"
+    return tr("Microsoft account") if microsoft else tr("company account")
 
 
 def _redirect(place: str) -> web.Response:

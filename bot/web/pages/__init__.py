@@ -18,8 +18,10 @@ import jinja2
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
+from bot.domain.texts import tr
 from bot.web.auth.demo import switcher_of
 from bot.web.auth.identity import role_of, signed_in_of
+from bot.web.pages.languages import add_languages, language_of
 
 _CACHE_FOREVER = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
@@ -124,6 +126,7 @@ def _set_up(app: web.Application) -> None:
     )
     app.middlewares.extend((_layout_middleware, _not_found_middleware))
     templates.globals["asset"] = assets.link
+    add_languages(app, templates)
     app.router.add_get("/static/{name}", assets.serve)
 
 
@@ -165,12 +168,16 @@ async def _not_found_middleware(request: web.Request, handler: Handler) -> web.S
         unknown = request.match_info.http_exception is not None
         if not unknown or not accepts_html(request):
             raise
-        told = {"title": "There is nothing here", "text": "This address leads nowhere."}
+        told = {
+            "title": tr("Page not found"),
+            "text": tr("There is no page at this address."),
+        }
         return aiohttp_jinja2.render_template("trouble.html", request, told, status=404)
 
 
 def _layout_context(request: web.Request) -> dict[str, object]:
     return {
+        "language": language_of(request),
         "role": role_of(request),
         "path": request.path,
         "address": request.path_qs,

@@ -148,7 +148,7 @@ async def test_who_looks_for_a_page_that_is_none_is_shown_one(framed_client: Cli
     response = await framed_client.get("/nope", headers={"Accept": "text/html,*/*;q=0.8"})
 
     assert response.status == 404
-    assert "There is nothing here" in await response.text()
+    assert "<h1>Page not found</h1>" in await response.text()
 
 
 async def test_programs_get_what_they_always_got(framed_client: Client) -> None:

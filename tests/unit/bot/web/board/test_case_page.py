@@ -203,7 +203,7 @@ async def test_a_waiting_case_shows_what_is_known_and_what_may_be_done(desk: Boa
     assert "Not sure enough" in page
     assert "put at 20%. That is not enough: answers are given from 65% up." in page
     assert "VPN guide" in page
-    assert "1 more that you may not read" in page
+    assert "1 more that you can't read" in page
     assert offered(page) == {"claim", "reply", "resolve", "decline", "note"}
 
 

@@ -60,10 +60,10 @@ async def test_who_may_not_read_a_page_sees_numbers_alone(browser: BoardBrowser)
 async def test_an_admin_decides_on_what_is_held_back(browser: BoardBrowser, decision: str) -> None:
     await correct(browser.store, state="held")
     await browser.post(PATH, 403, space=OPEN.space, decision=decision)
-    assert "Held back" not in await browser.get(PATH)
+    assert "On hold" not in await browser.get(PATH)
 
     admin = browser.of("admin")
-    assert "Held back" in await admin.get(PATH)
+    assert "On hold" in await admin.get(PATH)
     await admin.post(PATH, 303, space=OPEN.space, decision=decision)
 
     assert await browser.store.corrections.held("default") == {}

@@ -91,11 +91,11 @@ async def test_admins_see_owners_who_are_not_told_and_tell_them(
     async with board(tmp_path, store, TwoPageIndex([page])) as desk:
         admin = desk.of("admin")
         assert "Zoe Editor" not in await desk.get(PATH)
-        assert "Tell Zoe Editor" in await admin.get(PATH)
+        assert "Notify Zoe Editor" in await admin.get(PATH)
         tell = {"email": "zoe@acme.example", "owner": "Zoe Editor"}
         await desk.of("ben").post(PATH, 403, htmx=False, **tell)
         await admin.post(PATH, 303, htmx=False, **tell)
-        assert "Tell Zoe Editor" not in await admin.get(PATH)
+        assert "Notify Zoe Editor" not in await admin.get(PATH)
         await admin.post(PATH, 303, htmx=False, email="bo@acme.example")
         await admin.post(PATH, 409, htmx=False, email="bo@acme.example", owner="Bo")
 

@@ -156,7 +156,7 @@ async def test_files_are_kept_by_a_plain_form_and_the_page_says_so(
 
     assert status == 303
     assert place.startswith(f"{PATH}/HR?")
-    assert "“ü #.md”, “b.md” are kept" in page
+    assert "“ü #.md”, “b.md” saved" in page
     assert kept.kept["HR", "ü #.md"].readers == "group:hr"
     assert await acts(store) == [("upload", "HR/b.md"), ("upload", "HR/ü #.md")]
 
@@ -169,8 +169,8 @@ async def test_that_it_waits_is_said_until_indexed(kept: MemoryDocuments, client
     kept.kept[key] = replace(kept.kept[key], state="indexed")
     done = await seen(client, f"{PATH}/HR?kept=leave.md")
 
-    assert "can be found once" in waiting
-    assert "can be found once" not in done
+    assert "once it has been indexed" in waiting
+    assert "once it has been indexed" not in done
     assert 'hx-trigger="runs-ended from:body"' in waiting.partition('id="kept"')[2][:200]
 
 
@@ -181,7 +181,7 @@ async def test_what_can_not_be_taken_is_told_on_the_page_and_the_others_are_kept
 
     assert status == 422
     assert "'a/b.md' is no name." in page
-    assert "“b.md” is kept" in page
+    assert "“b.md” saved" in page
     assert 'value="NEW"' in page
     assert 'value="group:hr"' in page
     assert ("NEW", "b.md") in kept.kept
@@ -378,4 +378,4 @@ async def test_the_next_pass_is_told_while_it_can_be(
         pages = [await seen(client), await seen(client, f"{PATH}/HR")]
 
     assert ["what changed is looked at in about 3 min" in text for text in pages] == [told] * 2
-    assert ("Read only this page" in pages[0]) is told
+    assert ("Index only this page" in pages[0]) is told

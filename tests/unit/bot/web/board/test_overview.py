@@ -276,7 +276,7 @@ async def page(client: Client, path: str = "/board") -> str:
 async def test_an_empty_record_says_what_will_be_here_and_how_to_begin(client: Client) -> None:
     shown = await page(client)
 
-    assert "Nothing has been asked yet" in shown
+    assert "No questions yet" in shown
     assert '<a class="main" href="/">Ask the first question</a>' in shown
     assert "<svg" not in shown.partition("</header>")[2]
 
@@ -329,7 +329,7 @@ async def test_what_needs_attention_is_named_with_the_way_there(
 
 
 async def test_when_all_is_well_it_says_so(client: Client) -> None:
-    assert "Nothing. No question waits for a person" in await page(client)
+    assert "Nothing. No questions are waiting" in await page(client)
 
 
 async def test_what_people_wrote_is_text(store: Store, client: Client, told: BoardState) -> None:
@@ -453,4 +453,4 @@ async def test_usage_without_a_call_says_what_will_be_here(usage_client: Client)
     shown = await usage_page(usage_client)
 
     assert "No model was asked in the last 7 days." in shown
-    assert "Once a model composes answers" in shown
+    assert "Once a model writes answers" in shown

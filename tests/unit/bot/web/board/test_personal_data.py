@@ -68,7 +68,7 @@ async def test_others_than_admins_see_and_change_nothing(desk: BoardBrowser, sto
 
 
 async def test_who_is_not_known_or_not_one_person_is_refused(desk: BoardBrowser) -> None:
-    assert "Nothing is kept about" in await desk.get(f"{PATH}?person=nobody")
+    assert "Nothing is stored about" in await desk.get(f"{PATH}?person=nobody")
     await desk.post(f"{PATH}/forget", 404, htmx=False, person="nobody")
     await desk.post(f"{PATH}/forget", 422, htmx=False, person="admin")
     await desk.post(f"{PATH}/export", 422, htmx=False)

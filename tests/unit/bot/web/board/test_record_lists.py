@@ -135,7 +135,7 @@ async def test_pages_of_the_list_follow_each_other(desk: BoardBrowser, store: St
 
     assert names(first) + names(second) == [f"q{number}" for number in range(27)]
     assert 'rel="next"' not in second
-    assert "Back to the first" in second
+    assert "Back to first page" in second
 
 
 async def test_what_is_over_comes_newest_first(desk: BoardBrowser, store: Store) -> None:
@@ -184,9 +184,9 @@ async def test_the_list_says_what_became_of_each_question(desk: BoardBrowser, st
 
     assert names(page) == ["my badge is broken", "who approves travel", "vpn says error 809"]
     words = plain(page)
-    assert "Waits for a person 20% sure" in words
+    assert "Waits for a person 20% confident" in words
     assert "Answered without the wiki" in words
-    assert "Answered from the wiki 90% sure 1 thumbs up" in words
+    assert "Answered from the wiki 90% confident 1 thumbs up" in words
 
 
 async def test_the_list_and_the_record_say_how_sure_an_answer_was(desk: BoardBrowser) -> None:
@@ -323,8 +323,8 @@ async def test_the_record_shows_everything_that_is_known(desk: BoardBrowser, sto
         "vpn says error 809",
         "Mika Salo",
         "Slack, channel C1",
-        "What everyone in the thread was told It is blocked 1 .",
-        "What only the asker was told For your eyes 1 .",
+        "Reply to the thread It is blocked 1 .",
+        "Private reply to the asker For your eyes 1 .",
         "is the vpn down?",
         "About the company (by a fixed rule, 0.90)",
         "Searched for vpn 809",
@@ -395,8 +395,8 @@ async def test_what_the_reader_may_not_read_is_nowhere_on_the_record(desk: Board
         page = html.unescape(await desk.get(path))
         for hidden in (SECRET, CLOSED.section, CLOSED.text, CLOSED.page_id, CLOSED.id):
             assert hidden not in page
-        assert "so they are not shown to you" in page
-        assert "1 more that you may not read" in page
+        assert "so it is not shown" in page
+        assert "1 more that you can't read" in page
         assert SECRET in await desk.of("ines").get(path)
 
 
@@ -410,7 +410,7 @@ async def test_a_quote_that_is_gone_from_its_page_is_not_shown(
     page = html.unescape(await desk.get(f"{QUESTIONS_PATH}/{recorded.id}"))
 
     assert OPEN.text not in page
-    assert "so they are not shown to you" in page
+    assert "so it is not shown" in page
 
 
 async def test_nothing_that_may_quote_is_shown_while_the_index_is_away(
@@ -421,7 +421,7 @@ async def test_nothing_that_may_quote_is_shown_while_the_index_is_away(
 
     page = html.unescape(await desk.get(f"{QUESTIONS_PATH}/{recorded.id}"))
 
-    assert "The index can't be asked right now" in page
+    assert "The index is unavailable right now" in page
     assert OPEN.title not in page
     assert "blocked" not in page
 
@@ -453,7 +453,7 @@ async def test_a_withdrawn_question_has_no_words_left(desk: BoardBrowser, store:
 
     page = await desk.get(f"{QUESTIONS_PATH}/{recorded.id}")
 
-    assert "Its asker took it back" in page
+    assert "The asker withdrew this question" in page
     assert "salary" not in page
 
 
@@ -550,7 +550,7 @@ async def test_the_list_can_be_narrowed_down(desk: BoardBrowser, store: Store) -
     assert names(await desk.get(f"{FEEDBACK_PATH}?vote=down")) == ["bare", "wrong"]
     assert names(await desk.get(f"{FEEDBACK_PATH}?commented=1")) == ["helped"]
     assert names(await desk.get(f"{FEEDBACK_PATH}?reason=wrong")) == ["wrong"]
-    assert "No feedback fits." in await desk.get(f"{FEEDBACK_PATH}?reason=other")
+    assert "No matching feedback." in await desk.get(f"{FEEDBACK_PATH}?reason=other")
     assert len(names(await desk.get(f"{FEEDBACK_PATH}?reason=nonsense&vote=maybe"))) == 3
 
 
@@ -565,7 +565,7 @@ async def test_the_reasons_of_the_last_days_are_counted(desk: BoardBrowser, stor
 
     words = plain(await desk.get(FEEDBACK_PATH))
 
-    assert "1 helped · 3 did not help Wrong 2 No reason given 1" in words
+    assert "1 helpful · 3 not helpful Wrong 2 No reason given 1" in words
     assert "old" in names(await desk.get(FEEDBACK_PATH))
 
 
@@ -590,8 +590,8 @@ async def test_pages_of_the_feedback_follow_each_other(desk: BoardBrowser, store
 async def test_an_empty_list_of_feedback_says_what_will_be_in_it(desk: BoardBrowser) -> None:
     words = plain(await desk.get(FEEDBACK_PATH))
 
-    assert "Nobody judged an answer." in words
-    assert "Thumbs that people give on any platform appear here." in words
+    assert "No feedback in this period." in words
+    assert "from every platform appear here." in words
 
 
 CHANGED_ANSWERS_PATH = "/board/questions/changed"

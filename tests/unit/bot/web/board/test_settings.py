@@ -81,7 +81,7 @@ def test_a_source_that_is_not_known_is_not_called_a_default(tmp_path: Path) -> N
 async def test_what_is_set_here_stands_apart_with_its_source(client: Client) -> None:
     shown = await (await client.get("/board/settings")).text()
 
-    own, _, defaults = shown.partition("At their defaults")
+    own, _, defaults = shown.partition("Default settings")
     assert "RAG_TOP_K" in own
     assert "</span>.env</p>" in own
     assert "CONFIDENCE_THRESHOLD" not in own
@@ -138,7 +138,7 @@ async def test_an_act_on_an_escalation_leads_to_it(store: Store, client: Client)
 
     page = await (await client.get("/board/settings")).text()
 
-    assert '<a href="/board/escalations/c-1" title="c-1">The escalation</a>' in page
+    assert '<a href="/board/escalations/c-1" title="c-1">Escalation</a>' in page
     assert "/board/escalations/tenant" not in page
 
 
@@ -163,7 +163,7 @@ async def test_a_page_of_acts_that_is_none_is_the_first(client: Client, before: 
 
 async def test_policies_of_channels_are_shown_by_fields(store: Store, client: Client) -> None:
     page = await (await client.get("/board/settings")).text()
-    assert "None: all are answered alike." in page
+    assert "None: all channels" in page
     policy = Policy(frozenset({"IT"}), answers="questions", people="<C9>", model=NO_MODEL)
 
     await store.policies.set("default", "slack:C1", policy, actor="cli:anna")

@@ -1,0 +1,172 @@
+"""Texts that people read, said in English and shown in a reader's language.
+
+``tr("Asked by {name}", name=...)`` returns a ``Text``: English as it stands, and remembered with
+its values, so that a ``Language`` can render it once the reader is known. One file a language holds
+the translations (``de.po``); the message ids are the English texts.
+"""
+
+from __future__ import annotations
+
+import gettext
+import string
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path(__file__).parent
+DEFAULT: Final = "en"
+
+NUMBER: Final = "1,000.5"
+"""Its translation shows the signs of a language; tests/structure/texts.py adds it."""
+
+Values = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message id with its values; ``many`` and ``number`` for one that counts."""
+
+    one: str
+    many: str = ""
+    number: int = 0
+    values: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Texts one after the other."""
+
+    separator: str
+    parts: tuple[str, ...]
+
+
+class Text(str):
+    """A text in English that can be rendered in another language.
+
+    What is made of it by ``+``, f-strings or methods of ``str`` is plain English: use ``tr`` with
+    values, or ``join_texts``.
+    """
+
+    __slots__ = ("origin",)
+    origin: Message | Joined
+
+    @classmethod
+    def of(cls, origin: Message | Joined) -> Text:
+        """Return the text of a message."""
+        text = cls(ENGLISH.write(origin))
+        text.origin = origin
+        return text
+
+
+class Language:
+    """Renders texts in one language."""
+
+    def __init__(self, tag: str, translations: gettext.NullTranslations) -> None:
+        self.tag = tag
+        self._translations = translations
+        # The signs of numbers are a message, too: a language is one file.
+        sample = translations.gettext(NUMBER)
+        self._signs = str.maketrans({",": sample[1], ".": sample[-2]})
+
+    def render(self, text: object) -> object:
+        """Return a text in this language, anything else as it is."""
+        return self.write(text.origin) if isinstance(text, Text) else text
+
+    def text(self, text: str) -> str:
+        """Return a text in this language; a plain str is data and stays as it is."""
+        return self.write(text.origin) if isinstance(text, Text) else text
+
+    def write(self, origin: Message | Joined) -> str:
+        """Return a message with its values in this language."""
+        if isinstance(origin, Joined):
+            return origin.separator.join(self.text(part) for part in origin.parts)
+        values = {name: self.value(value) for name, value in origin.values.items()}
+        return self.template(origin).format(**values)
+
+    def template(self, message: Message) -> str:
+        """Return a message in this language, its placeholders unfilled."""
+        if message.many:
+            return self._translations.ngettext(message.one, message.many, message.number)
+        return self._translations.gettext(message.one)
+
+    def value(self, value: object) -> object:
+        """Return a value as it is written in this language."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return self.number(f"{value:,}")
+        return self.render(value)
+
+    def number(self, english: str) -> str:
+        """Return a number that was written in English with this language's signs."""
+        return english.translate(self._signs)
+
+
+ENGLISH: Final = Language(DEFAULT, gettext.NullTranslations())
+
+
+def tr(message: str, /, **values: object) -> Text:
+    """Return a text of the catalogue; ``{name}`` in it is replaced by the value of that name."""
+    return Text.of(Message(message, values=values))
+
+
+def trn(one: str, many: str, n: int, /, **values: object) -> Text:
+    """Return the text that is right for a number, which is ``{n}`` in it."""
+    return Text.of(Message(one, many, n, {"n": n, **values}))
+
+
+def join_texts(separator: str, texts: Iterable[str]) -> Text:
+    """Return texts and data one after the other."""
+    return Text.of(Joined(separator, tuple(texts)))
+
+
+def placeholders(message: str) -> frozenset[str]:
+    """Return the names of a message's placeholders."""
+    return frozenset(name for _, name, _, _ in string.Formatter().parse(message) if name)
+
+
+class Catalogue:
+    """The languages that there are texts in."""
+
+    def __init__(self, languages: Iterable[Language], default: str = DEFAULT) -> None:
+        self._languages = {DEFAULT: ENGLISH, **{each.tag: each for each in languages}}
+        self.default = self._languages.get(default, ENGLISH)
+
+    @property
+    def tags(self) -> frozenset[str]:
+        return frozenset(self._languages)
+
+    def of(self, tag: str) -> Language:
+        """Return the language of a BCP-47 tag, such as "de-AT"; the default for an unknown one."""
+        return self._languages.get(tag.replace("_", "-").split("-")[0].lower(), self.default)
+
+    def accepted(self, header: str) -> Language:
+        """Return the best language for a browser's ``Accept-Language``."""
+        ranked = sorted(_weighted(header), key=lambda each: -each[1])
+        known = (tag.split("-")[0].lower() for tag, weight in ranked if weight > 0)
+        return next((self._languages[tag] for tag in known if tag in self._languages), self.default)
+
+
+_LONGEST_HEADER = 200
+
+
+def _weighted(header: str) -> Iterable[tuple[str, float]]:
+    for each in header[:_LONGEST_HEADER].split(","):
+        tag, _, weight = each.strip().partition(";q=")
+        try:
+            yield tag, float(weight or 1)
+        except ValueError:
+            continue
+
+
+def shipped_tags(folder: Path = FOLDER) -> tuple[str, ...]:
+    """Return the tags of the languages whose file is in a folder."""
+    return tuple(sorted(path.stem for path in folder.glob("*.mo")))
+
+
+def load_catalogue(default: str = DEFAULT, folder: Path = FOLDER) -> Catalogue:
+    """Read the compiled catalogues of a folder."""
+    languages = []
+    for tag in shipped_tags(folder):
+        with (folder / f"{tag}.mo").open("rb") as file:
+            languages.append(Language(tag, gettext.GNUTranslations(file)))
+    return Catalogue(languages, default)
