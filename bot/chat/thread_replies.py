@@ -187,6 +187,7 @@ class ThreadReplies:
                 return False
             own = written.person_id == author.person.id
             if own and written.words and _is_newer(at, written.at):
+                written = await self._linked(message.thread, message.id, written, author)
                 await self._amend(written, author, message.text)
                 changed = replace(written, words=message.text, at=at)
                 await self._keep(message.thread, message.id, changed)
@@ -199,6 +200,7 @@ class ThreadReplies:
             if written is None:
                 return False
             person = ActingUser(Person(written.person_id), thread.channel, written.reference)
+            written = await self._linked(thread, message_id, written, person)
             await self._correct(written, person, "")
             await self._notes.remove(thread.tenant, self._key(thread, message_id))
         return True
@@ -265,15 +267,42 @@ class ThreadReplies:
         except REJECTIONS as error:
             log.info("thread_reply.not_corrected", interaction_id=case_id, why=str(error))
 
-    async def _number_of(self, case_id: InteractionId, actor: Actor, words: str) -> int:
-        """Return the number of the reply that was just made with these words."""
+    async def _linked(
+        self, thread: Thread, message_id: str, written: _Written, author: ActingUser
+    ) -> _Written:
+        """Return a message with the number of its reply, also if a kill kept it from being noted.
+
+        Its author pressed "Send" if the note of that press exists.
+        """
+        if written.step or not written.words:
+            return written
+        pressed = await self._notes.get(thread.tenant, f"{self._key(thread, message_id)}:sent")
+        if not pressed:
+            return written
+        try:
+            actor = await self._targets.expert(author)
+            case_id = InteractionId(written.case_id)
+            before = int(pressed) if pressed.isdecimal() else 0
+            step = await self._number_of(case_id, actor, written.words, before=before)
+        except REJECTIONS as error:
+            log.info("thread_reply.not_found", interaction_id=written.case_id, why=str(error))
+            return written
+        return replace(written, step=step)
+
+    async def _number_of(
+        self, case_id: InteractionId, actor: Actor, words: str, *, before: int = 0
+    ) -> int:
+        """Return the number of the last reply with these words; 0 if it is not made yet.
+
+        ``before`` is how often the same was said before it.
+        """
         steps = (await self._casework.bare(self._targets.tenant, case_id)).steps
         own = [
             each.number
             for each in standing_replies(steps)
             if each.actor and actor.has(each.actor.id) and each.text == words.strip()
         ]
-        return max(own, default=0)
+        return own[-1] if len(own) > before else 0
 
     async def _written(self, thread: Thread, message_id: str) -> _Written | None:
         text = await self._notes.get(thread.tenant, self._key(thread, message_id))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import aiohttp_jinja2
 import structlog
@@ -38,6 +40,11 @@ class Draft:
     why: str = ""
     note: str = ""
     to: str = ""
+    corrections: tuple[tuple[int, str], ...] = ()
+
+    def correction(self, number: int) -> str | None:
+        """Return the typed correction of the reply of a number; None where nothing was changed."""
+        return dict(self.corrections).get(number)
 
 
 ANONYMOUS_NAME = "The help desk"
@@ -79,17 +86,18 @@ class CasePage:
         person = require_role(request, "expert")
         form = await request.post()
         given = str(form.get("act", ""))
-        draft = Draft(**{each.name: _form_text(form.get(each.name)) for each in fields(Draft)})
+        draft = _draft_of(form)
         if given == REFRESH:
             return await self._page(request, person, draft=draft)
-        act = next((each for each in PAGE_ACTS if each == given), None)
-        if act is None:
-            raise web.HTTPUnprocessableEntity(text=f"There is no act {given[:40]!r}.")
+        act, about = _act_of(given)
         try:
-            await self._do(request, act, expert_actor(person), draft)
+            if about:
+                await self._correct(request, act, about, expert_actor(person), form)
+            else:
+                await self._do(request, act, expert_actor(person), draft)
         except ActRefused as refused:
             return await self._page(request, person, draft=draft, trouble=str(refused))
-        left = _unsent(draft, act)
+        left = _without_correction(draft, about) if about else _unsent(draft, act)
         if left == Draft():
             redirect_unless_fragment(request, request.path)
         return await self._page(request, person, draft=left, done=act)
@@ -112,6 +120,18 @@ class CasePage:
         try:
             to = await expert_named(self.cases, self.tenant, draft.to) if act == "assign" else None
             await self.works.act(self.tenant, case_id, act, actor, text, ActDetail(to))
+        except InteractionUnknown as error:
+            raise _not_found() from error
+
+    async def _correct(
+        self, request: web.Request, act: Act, about: int, actor: Actor, form: Form
+    ) -> None:
+        """Correct a reply or take it back; the record refuses what is not the actor's own."""
+        text = _form_text(form.get(f"{_CORRECTION}{about}"))
+        try:
+            await self.works.act(
+                self.tenant, _case_id(request), act, actor, text, ActDetail(about=about)
+            )
         except InteractionUnknown as error:
             raise _not_found() from error
 
@@ -183,9 +203,51 @@ _TEXTS: Mapping[Act, str] = {
 """The form's fields for the texts of acts."""
 
 
+Form = Mapping[str, object]
+
+_CORRECTION = "words-"
+"""Begins the names of the fields of corrections; the number of the reply follows."""
+_STOOD = "stood-"
+"""Begins the names of the hidden fields with the words that were there to correct."""
+_CORRECTIONS: Mapping[str, Act] = {"amend": "amend", "retract": "retract"}
+
+
+def _act_of(given: str) -> tuple[Act, int]:
+    """Return the act that a button names, and the reply that it corrects; 0 for none.
+
+    Raises HTTPUnprocessableEntity.
+    """
+    name, _, number = given.partition(":")
+    if name in _CORRECTIONS and re.fullmatch("[1-9][0-9]{0,8}", number):
+        return _CORRECTIONS[name], int(number)
+    act = next((each for each in PAGE_ACTS if each == given), None)
+    if act is None:
+        raise web.HTTPUnprocessableEntity(text=f"There is no act {given[:40]!r}.")
+    return act, 0
+
+
+def _draft_of(form: Form) -> Draft:
+    """Return what was typed; a correction that changes nothing was not."""
+    typed = (each.removeprefix(_CORRECTION) for each in form if each.startswith(_CORRECTION))
+    corrections = tuple(
+        (int(number), text)
+        for number in typed
+        if re.fullmatch("[1-9][0-9]{0,8}", number)
+        and (text := _form_text(form.get(f"{_CORRECTION}{number}")))
+        != _form_text(form.get(f"{_STOOD}{number}"))
+    )
+    names = (each.name for each in fields(Draft) if each.name != "corrections")
+    return Draft(**{each: _form_text(form.get(each)) for each in names}, corrections=corrections)
+
+
+def _without_correction(draft: Draft, about: int) -> Draft:
+    left = tuple(each for each in draft.corrections if each[0] != about)
+    return replace(draft, corrections=left, to="")
+
+
 def _unsent(draft: Draft, act: Act) -> Draft:
     """Return the part of the draft that an act has not sent."""
-    sent = {_TEXTS[act]: ""} if act in _TEXTS else {}
+    sent: dict[str, Any] = {_TEXTS[act]: ""} if act in _TEXTS else {}
     return replace(draft, **sent, to="")
 
 

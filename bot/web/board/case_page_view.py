@@ -14,7 +14,9 @@ from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.cases import Act, Actor, Case, CaseStep, State
 from bot.domain.errors import ActRefused
 from bot.domain.interactions import Source
+from bot.domain.markdown import clip
 from bot.escalations.case_view import CaseView, is_keepable, step_label
+from bot.escalations.history import own_reply, standing_replies
 from bot.escalations.lifecycle import (
     OWNED,
     SETTLED,
@@ -30,8 +32,9 @@ from bot.web.pages.safe_html import answer_html, plain_html
 PAGE_ACTS: tuple[Act, ...] = tuple(
     each for each in get_args(Act) if each not in {"amend", "retract"}
 )
-"""The acts of the page; a reply is corrected where it was written, or by the API."""
+"""The acts of the page on the case itself; a correction names the reply that it is about."""
 
+_SHORT_REPLY = 40
 _SOMEBODY = Actor("somebody", "", "expert")
 
 
@@ -44,6 +47,15 @@ class StepView:
     did: str
     words: Markup
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OwnReply:
+    """A standing reply of the reader: its number in the history, its words, and their beginning."""
+
+    number: int
+    words: str
+    short: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +108,7 @@ class CasePageView:
     finding: FindingView | None
     keepable: bool
     colleagues: tuple[Actor, ...] = ()
+    own_replies: tuple[OwnReply, ...] = ()
 
 
 def case_page_view(
@@ -132,6 +145,7 @@ def case_page_view(
         before=tuple(map(_exchange, view.before)),
         finding=_finding(case, view.finding) if view.finding else None,
         keepable=is_keepable(view),
+        own_replies=_own_replies(view.steps, actor),
     )
 
 
@@ -144,6 +158,18 @@ def allowed_acts(case: Case, actor: Actor) -> frozenset[Act]:
     if actor.has(case.status.owner_id) and case.status.state not in SETTLED:
         acts.discard("reopen")
     return frozenset(acts)
+
+
+def _own_replies(steps: Sequence[CaseStep], actor: Actor) -> tuple[OwnReply, ...]:
+    """Return the reader's replies that can be corrected here.
+
+    What was written in the asker's own thread is corrected there: the asker has read it there.
+    """
+    return tuple(
+        OwnReply(each.number, each.text, clip(each.text, _SHORT_REPLY))
+        for each in standing_replies(steps)
+        if each.text and not each.detail.in_thread and own_reply(steps, each.number, actor)
+    )
 
 
 def _would_change(case: Case, act: Act, actor: Actor) -> bool:

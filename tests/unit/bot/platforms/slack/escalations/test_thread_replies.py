@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from bot.domain.cases import CaseStep
@@ -230,6 +232,47 @@ async def test_a_deletion_after_it_was_sent_takes_it_from_the_asker(scene: CaseS
     await scene.act("resolve")
     await scene.news()
     assert "took the answer back" in scene.told[0].shown
+
+
+async def killed_before_noting(scene: CaseScenario, ts: str, pressed: str) -> None:
+    """Leave the notes as a kill does between sending a message and noting its reply's number."""
+    key = f"slack:written:{PEOPLE}:{ts}"
+    written = json.loads(await scene.store.notes.get("acme", key) or "")
+    case_id = question().interaction_id
+    for name, text in ((key, json.dumps({**written, "step": 0})), (f"{key}:sent", pressed)):
+        await scene.store.notes.put("acme", name, text, interaction_id=case_id)
+
+
+@pytest.mark.parametrize("pressed", ["0", "done"])
+@pytest.mark.parametrize(("edited", "step"), [(True, "amend"), (False, "retract")])
+async def test_a_kill_after_sending_does_not_lose_the_link_to_the_reply(
+    scene: CaseScenario, pressed: str, step: str, *, edited: bool
+) -> None:
+    await scene.ask()
+    ts = await below_card(scene)
+    await press(scene, "Send")
+    await scene.news()
+    await killed_before_noting(scene, ts, pressed)
+
+    anna = scene.visitor()
+    await (anna.edit(ts, "The red socket.") if edited else anna.delete(ts))
+    await scene.news()
+
+    assert [each.step for each in await said(scene)] == ["reply", step]
+    assert ANSWER not in scene.told[0].raw
+
+
+async def test_a_kill_before_sending_corrects_no_earlier_reply_of_the_same_words(
+    scene: CaseScenario,
+) -> None:
+    await scene.ask()
+    await scene.act("reply", text=ANSWER)
+    ts = await below_card(scene)
+    await killed_before_noting(scene, ts, "1")
+
+    await scene.visitor().delete(ts)
+
+    assert [each.step for each in await said(scene)] == ["reply"]
 
 
 async def test_what_is_kept_of_a_message_goes_with_the_question(scene: CaseScenario) -> None:
