@@ -61,7 +61,7 @@ async def test_an_upload_is_kept_indexed_before_ones_eyes_and_answers_questions(
     page = visit.page
     await upload(page, "HOUSE", GYM, POLICY)
 
-    await expect(page.get_by_text("“gym ü.md”, “policy.pdf” are kept")).to_be_visible()
+    await expect(page.get_by_text("“gym ü.md”, “policy.pdf” saved")).to_be_visible()
     await expect(page.locator("#documents .entry")).to_have_count(2)
     await expect(page.locator("#runs")).to_contain_text("Done: ")
     await visit.picture("documents-space")
@@ -95,7 +95,7 @@ async def test_a_file_can_be_dropped(visit: Visit) -> None:
     )
     await page.get_by_role("button", name="Upload").click()
 
-    await expect(page.get_by_text("“dropped.txt” is kept")).to_be_visible()
+    await expect(page.get_by_text("“dropped.txt” saved")).to_be_visible()
     await expect(page.locator("#documents .entry")).to_have_count(1)
 
 
@@ -105,13 +105,13 @@ async def test_a_document_is_deleted_only_after_a_second_word(visit: Visit, own:
     await expect(page.locator("#documents .entry")).to_have_count(1)
     await page.goto(f"{own.url}{PLACE}/GONE/{quote('gym ü.md')}")
 
-    delete = page.get_by_role("button", name="Delete it")
+    delete = page.get_by_role("button", name="Delete", exact=True)
     await expect(delete).to_be_hidden()
     await page.get_by_text("Delete …").click()
     await delete.click()
 
     await expect(page).to_have_url(f"{own.url}{PLACE}/GONE")
-    await expect(page.locator("#documents")).to_contain_text("Nothing is indexed")
+    await expect(page.locator("#documents")).to_contain_text("Nothing in this space")
 
 
 async def test_it_works_without_javascript(chromium: Browser, own: Served) -> None:
@@ -120,7 +120,7 @@ async def test_it_works_without_javascript(chromium: Browser, own: Served) -> No
     await page.goto(own.url + PLACE)
     await upload(page, "PLAIN", GYM)
 
-    await expect(page.get_by_text("“gym ü.md” is kept")).to_be_visible()
+    await expect(page.get_by_text("“gym ü.md” saved")).to_be_visible()
     await expect(page.locator("#documents .entry")).to_have_count(1)
     await context.close()
 

@@ -242,12 +242,12 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.evals.payloads_eval")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder with the public sets")
     shared = parser.parse_args(arguments).shared
-    set_up_logs("critical")
     sys.stdout.writelines(f"absent: {shared / each}\n" for each in absent(shared))
     tried = payloads(shared)
     if not tried:
         sys.stdout.write("No public payloads: nothing to send\n")
         return 0
+    set_up_logs("critical")
     with tempfile.TemporaryDirectory() as folder:
         result = asyncio.run(run(tried, Path(folder)))
     sys.stdout.writelines(f"{line}\n" for line in result.lines())

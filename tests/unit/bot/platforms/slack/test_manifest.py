@@ -165,6 +165,7 @@ BY_METHOD: dict[str, set[str]] = {
     "users.list": {"users:read"},
     "users.lookupByEmail": {"users:read.email"},
     "views.open": set(),
+    "views.publish": set(),
     "views.update": set(),
 }
 """conversations.info is never asked of a direct message, so that im:read is not needed."""
@@ -182,7 +183,7 @@ class Taken:
         if not hasattr(AsyncApp, kind):
             raise AttributeError(kind)
 
-        def take(name: object, *_: object) -> Callable[..., None]:
+        def take(name: object, *_: object, **__: object) -> Callable[..., None]:
             named = name["type"] if isinstance(name, dict) else name
             self.by_kind.setdefault(kind, set()).add(str(named))
             return lambda _: None

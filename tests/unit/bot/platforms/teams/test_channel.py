@@ -108,7 +108,7 @@ async def test_a_long_answer_is_split_within_the_budget_in_order(
         replace(VPN, chunk_id=f"c{n}", url=f"https://wiki.example/{'p' * 900}{n}", quote="q" * 500)
         for n in range(1, 11)
     )
-    text = "\n\n".join(f"Step {n} [{n % 10 + 1}]: " + "\u4e16\U0001f600 " * 60 for n in range(80))
+    text = "\n\n".join(f"Step {n} [{n % 10 + 1}]: " + "\u4e16\U0001f600 " * 240 for n in range(80))
     ref = await channel.deliver(
         delivery(question(teams), replace(ANSWER, text=text, sources=sources))
     )

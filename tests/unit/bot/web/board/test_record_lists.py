@@ -632,7 +632,7 @@ async def test_no_page_is_named_and_an_absent_index_is(store: Store, tmp_path: P
     assert names(page) == ["what is planned"]
     assert SECRET not in page
     assert "The index can't be read right now" in away
-    assert "All that was quoted" not in away
+    assert "Everything that was quoted" not in away
 
 
 async def test_one_view_shows_so_many_and_the_next_goes_on(store: Store, tmp_path: Path) -> None:
