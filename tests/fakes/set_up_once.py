@@ -1,8 +1,9 @@
 """Do once in a worker what every application of a test would repeat, with the same result.
 
 A worker makes some thousand applications and records. The network of the embedder, the code of
-page templates, what browsers are sent packed, the description of the API and an empty record are
-the same in all of them, and making them takes most of the processor time of such a test.
+page templates, what browsers are sent packed, the description of the API, an empty record, the
+prompts, the rules of the router and the SQL of a statement are the same in all of them, and making
+them takes most of the processor time of such a test.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import gzip
 import shutil
 import sys
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Hashable
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -23,6 +24,21 @@ from sqlalchemy import make_url
 
 if TYPE_CHECKING:
     import pytest
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from rag.models.local_embedder import MiniLM
+
+SAME_EACH_TIME = (
+    ("bot.answering.limits", "Rules"),
+    ("bot.answering.routing.generic_replies", "SmallTalk"),
+    ("bot.answering.routing.intent_rules", "SmallTalk"),
+    ("bot.answering.routing.router", "Rules"),
+    ("bot.web.api", "openapi_document"),
+    ("prompts.files", "parse_prompt"),
+)
+"""What is read from files, or made of nothing else, and never changed after that."""
+
+TEXTS_KEPT = 256
 
 
 class MemoryBytecodeCache(BytecodeCache):
@@ -37,6 +53,32 @@ class MemoryBytecodeCache(BytecodeCache):
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         self._codes[bucket.key] = bucket.bytecode_to_string()
+
+
+class SharedStatements(dict[tuple[Hashable, ...], object]):
+    """Keeps the SQL of statements for all records on SQLite; each engine would keep its own.
+
+    SQLAlchemy finds it by the engine's dialect and the statement. All dialects are one here.
+    """
+
+    def get(self, key: tuple[Hashable, ...], default: object = None) -> object:
+        return super().get(key[1:], default)
+
+    def __setitem__(self, key: tuple[Hashable, ...], compiled: object) -> None:
+        super().__setitem__(key[1:], compiled)
+
+
+def sharing_statements(create: Callable[..., AsyncEngine]) -> Callable[..., AsyncEngine]:
+    """Return a ``create_async_engine`` whose engines on SQLite share the SQL of statements."""
+    shared = SharedStatements()
+
+    def create_sharing(url: str, **options: object) -> AsyncEngine:
+        engine = create(url, **options)
+        if engine.dialect.name == "sqlite":
+            engine.sync_engine.update_execution_options(compiled_cache=shared)
+        return engine
+
+    return create_sharing
 
 
 def copying_empty_records(migrate: Callable[[str], None], folder: Path) -> Callable[[str], None]:
@@ -67,15 +109,29 @@ def write_authority(folder: Path) -> Path:
     return file
 
 
+def remembering_texts(make: Callable[[Path, Path], MiniLM]) -> Callable[[Path, Path], MiniLM]:
+    """Return what makes one network, which is asked once about a text: tests have few.
+
+    A text's vectors do not depend on others', since texts are not batched.
+    """
+
+    @cache
+    def make_once(weights: Path, tokenizer: Path) -> MiniLM:
+        network = make(weights, tokenizer)
+        setattr(network, "read", lru_cache(TEXTS_KEPT)(network.read))  # noqa: B010 - a method
+        return network
+
+    return make_once
+
+
 def set_up_once(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Share these between all tests; modules that no collected test imports are left alone."""
     patch.setenv("SSL_CERT_FILE", str(write_authority(folder)))
     if "rag.factory" in sys.modules:
         from rag.models import local_embedder  # noqa: PLC0415 - takes long to import
 
-        patch.setattr(local_embedder, "MiniLM", cache(local_embedder.MiniLM))
-    if api := sys.modules.get("bot.web.api"):
-        patch.setattr(api, "openapi_document", cache(api.openapi_document))
+        patch.setattr(local_embedder, "MiniLM", remembering_texts(local_embedder.MiniLM))
+        patch.setattr(local_embedder, "find_model_file", cache(local_embedder.find_model_file))
     if pages := sys.modules.get("bot.web.pages"):
         patch.setattr(pages, "gzip", SimpleNamespace(compress=cache(gzip.compress)))
     if templates := sys.modules.get("aiohttp_jinja2"):
@@ -83,3 +139,9 @@ def set_up_once(patch: pytest.MonkeyPatch, folder: Path) -> None:
         patch.setattr(templates, "setup", setup)
     if database := sys.modules.get("bot.store.database"):
         patch.setattr(database, "migrate", copying_empty_records(database.migrate, folder))
+    if connections := sys.modules.get("bot.store.connections"):
+        shared = sharing_statements(connections.create_async_engine)
+        patch.setattr(connections, "create_async_engine", shared)
+    for user, name in SAME_EACH_TIME:
+        if module := sys.modules.get(user):
+            patch.setattr(module, name, cache(getattr(module, name)))

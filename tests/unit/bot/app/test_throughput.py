@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from rag.models import local_embedder
+from rag.models.local_embedder import MiniLM
 from tests.bench.answering import answering
 from tests.bench.bench_throughput import measure
 from tests.sweeps.chaos.questions import TOPICS
@@ -14,7 +18,11 @@ MOST = 15.0
 """Embeddings of a question that an answer may cost; those of the sample company take 4 to 6."""
 
 
-async def test_an_answer_costs_few_times_its_embedding(tmp_path: Path) -> None:
+async def test_an_answer_costs_few_times_its_embedding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Tests share a network that remembers what it read.
+    monkeypatch.setattr(local_embedder, "MiniLM", MiniLM)
     prepared = await asyncio.to_thread(prepare, tmp_path)
     # More than the embedder remembers.
     questions = [f"{topic.question} I am on floor {n}." for n in range(5) for topic in TOPICS]

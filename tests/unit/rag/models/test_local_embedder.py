@@ -124,9 +124,14 @@ async def test_odd_texts_are_embedded(embedder: LocalEmbedder, text: str) -> Non
     assert np.isfinite(vector).all()
 
 
+def long_texts(numbers: range) -> list[str]:
+    """Return texts that no other test has, since what was embedded is remembered in tests."""
+    about = "A text about travel vouchers and per diem rates. " * 20
+    return [f"Page {number}. {about}" for number in numbers]
+
+
 async def test_a_query_does_not_wait_behind_a_long_list(embedder: LocalEmbedder) -> None:
-    texts = ["A text about travel vouchers and per diem rates. " * 20] * 60
-    long_list = asyncio.create_task(embedder.embed(texts))
+    long_list = asyncio.create_task(embedder.embed(long_texts(range(60))))
     await asyncio.sleep(0.05)
 
     await embedder.embed_query("how do I book a trip")
@@ -147,11 +152,10 @@ async def test_a_question_is_run_once_for_search_and_composing() -> None:
 
 
 async def test_callers_take_turns(embedder: LocalEmbedder) -> None:
-    text = "A text about travel vouchers and per diem rates. " * 20
-    long_list = asyncio.create_task(embedder.embed([text] * 60))
+    long_list = asyncio.create_task(embedder.embed(long_texts(range(60, 120))))
     await asyncio.sleep(0.05)
 
-    await embedder.embed([text] * 3)
+    await embedder.embed(long_texts(range(120, 123)))
 
     assert long_list.cancel(), "it is not done"
 
