@@ -43,7 +43,7 @@ class OwnCasesPage:
         waiting = overview.cases.waiting
         context = {
             "lists": lists,
-            "none": NO_CASES,
+            "nothing": NO_CASES,
             "waiting": "" if waiting is None else waiting_text(waiting),
             "spaces": list(space_lines(overview.spaces, now)),
         }
