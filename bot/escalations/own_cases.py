@@ -111,6 +111,8 @@ class CaseFinder:
     async def _question(self, case: Case) -> str:
         """Return a question, but no option: that is a page's title, perhaps closed by now."""
         asked = await self.interaction(case.interaction_id)
+        if asked is not None and asked.withdrawn:
+            return WITHDRAWN
         about = question_of_person_request(asked.message) if asked else None
         before = await self.interaction(about) if about else None
         chosen = any(each is not None and offered_passages(each) for each in (asked, before))
@@ -118,6 +120,7 @@ class CaseFinder:
 
 
 CHOSEN = "A question that was chosen from a list"
+WITHDRAWN = "(withdrawn)"
 
 _STATES: Mapping[State, str] = {
     "open": "waits for somebody",

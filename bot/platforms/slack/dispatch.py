@@ -266,8 +266,9 @@ class Endpoint:
     """The one HTTP endpoint for events, buttons and modals, and commands.
 
     Args:
-        most: How many requests may be here; another event is refused before it costs anything, and
-            Slack sends it again. What people press is never refused.
+        most: How many signed requests may be here; another event is refused, and Slack sends it
+            again. What people press is never refused, and what is not signed counts for nothing:
+            open connections would keep Slack's events out.
     """
 
     def __init__(self, dispatcher: Dispatcher, secret: str, *, most: int) -> None:
@@ -278,16 +279,16 @@ class Endpoint:
 
     async def handle(self, request: web.Request) -> web.Response:
         """Respond to a request; it is not acknowledged if the inbox did not store it."""
+        raw = await read_signed(request, self._verifier)
         if self._present >= self._most and request.content_type == _EVENT_TYPE:
             return web.Response(status=NOT_YET, headers=_LATER)
         self._present += 1
         try:
-            return await self._handle(request)
+            return await self._handle(request, raw)
         finally:
             self._present -= 1
 
-    async def _handle(self, request: web.Request) -> web.Response:
-        raw = await read_signed(request, self._verifier)
+    async def _handle(self, request: web.Request, raw: bytes) -> web.Response:
         try:
             received = bolt_request(raw.decode(), request.headers, mode="http")
         except (UnicodeDecodeError, Malformed) as error:

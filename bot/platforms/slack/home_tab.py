@@ -8,8 +8,9 @@ it is drawn anew when it is opened.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -40,6 +41,8 @@ _REMEMBERED = 2_000
 _MOST_BLOCKS = 100
 """Slack's limit of a Home tab."""
 
+_MOST_CHANNELS = 25
+_CHANNEL = re.compile(r"^slack:([A-Z0-9]+)$")
 _HOW_TO_CHANGE = "`/frontdesk settings` in a channel shows and changes what it allows."
 
 
@@ -145,7 +148,14 @@ def home_blocks(overview: Overview, now: datetime) -> Iterator[Block]:
     yield section(escaped("\n".join(space_lines(overview.spaces, now))))
     if overview.channels:
         yield _header(CHANNELS_TITLE)
-        yield section("\n".join([escaped(", ".join(overview.channels)), _HOW_TO_CHANGE]))
+        yield section("\n".join([_channels_text(overview.channels), _HOW_TO_CHANGE]))
+
+
+def _channels_text(channels: Sequence[str]) -> str:
+    """Return channels, Slack's own as links with their names; so many as a section holds."""
+    named = [_CHANNEL.sub(r"<#\1>", escaped(each)) for each in channels[:_MOST_CHANNELS]]
+    more = len(channels) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 def _header(title: str) -> Block:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandSenders
+from bot.chat.commands.overview import Overview
 from bot.chat.commands.types import Admins
 from bot.domain.interactions import Escalation, Outcome
+from bot.escalations.own_cases import OwnCases
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.home_tab import REDRAWN_SECONDS, HomeTab
+from bot.platforms.slack.home_tab import REDRAWN_SECONDS, HomeTab, home_blocks
 from bot.platforms.slack.slash_commands import COMMAND_SPELLING
+from tests.fakes.builders import NOON
 from tests.fakes.desk import TRACE
 from tests.fakes.http_server import wait_until
 from tests.fakes.slack.builders import Bot, Clock
 from tests.fakes.slack.names import ALICE, BOB, GUEST
+from tests.fakes.slack.posts import home_problem
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visitor import Visitor
 
@@ -94,6 +100,21 @@ async def test_changes_redraw_the_tab_once_a_minute_at_most(
     time.now += REDRAWN_SECONDS
     assert await draws(BOB, ALICE) == 2
     assert await draws(ALICE, ALICE) == 2
+
+
+def test_channels_are_links_and_as_many_as_a_section_holds() -> None:
+    channels = ("slack:C0HELP000", "teams:19:a&b@thread.tacv2", *(f"slack:C{n}" for n in range(99)))
+    overview = Overview(OwnCases(), channels=channels)
+
+    shown = _view_text(list(home_blocks(overview, NOON)))
+
+    assert "<#C0HELP000>, teams:19:a&amp;b@thread.tacv2, <#C0>" in shown
+    assert "and 76 more" in shown
+    assert home_problem({"type": "home", "blocks": list(home_blocks(overview, NOON))}) == ""
+
+
+def _view_text(blocks: Sequence[Mapping[str, object]]) -> str:
+    return "\n".join(str(block.get("text")) for block in blocks)
 
 
 def senders(channel: SlackChannel) -> CommandSenders:
