@@ -228,6 +228,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
             tenant=settings.tenant,
             searches=store.searches,
             cases=services.background.cases,
+            works=services.context.casework,
             interactions=store.interactions,
             usage=store.usage,
         ),

@@ -21,11 +21,13 @@ from bot.escalations.case_view import (
     CaseButton,
     CaseView,
     buttons_for_asker,
+    buttons_of_request,
     last_act,
 )
 from bot.escalations.casework import Casework
 from bot.escalations.history import assignee_of
 from bot.escalations.lifecycle import EXPERTS_ONLY, display_name
+from bot.escalations.showing_more import WANTS_MORE
 
 _DID: Mapping[Step, str] = {
     "claim": "has taken your question",
@@ -36,6 +38,7 @@ _DID: Mapping[Step, str] = {
     "resolve": "closed your question",
     "decline": "can't take your question",
     "reopen": "opened your question again",
+    "ask_more": WANTS_MORE,
 }
 """Text after the expert's name. It states what happened and promises nothing."""
 
@@ -69,6 +72,8 @@ def notice_text(notice: Notice) -> NoticeText:
         return NoticeText(name, _ANSWERED_IN_THREAD, "")
     words = notice.text.strip()
     did = _DID.get(notice.step, _OTHERWISE)
+    if notice.step == "ask_more":
+        return NoticeText(name, did, "")
     return NoticeText(name, f"{did}:" if words else f"{did}.", words)
 
 
@@ -91,6 +96,8 @@ Raises bot.domain.errors.DeliveryFailed; DeliveryRefused if it was deleted.
 
 def buttons_with(notice: Notice) -> tuple[CaseButton, ...]:
     """Return the asker's buttons below a new notice."""
+    if notice.step == "ask_more":
+        return buttons_of_request()
     state = STATE_AFTER_STEP.get(notice.step)
     return buttons_for_asker(state) if state else ()
 

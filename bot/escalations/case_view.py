@@ -11,7 +11,8 @@ from bot.domain.cases import Act, Case, CaseStatus, CaseStep, Notice, State, Ste
 from bot.domain.interactions import Delivery, Escalation, Feedback
 from bot.domain.markdown import clip
 from bot.escalations.history import assignee_of, standing_replies
-from bot.escalations.lifecycle import display_name
+from bot.escalations.lifecycle import OWNED, display_name
+from bot.escalations.showing_more import request_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class CaseView:
 
     ``finding`` is None if the question has no outcome any more, or the reader's access can't be
     checked. ``before`` are the earlier exchanges, oldest first. ``judged`` is the asker's thumbs
-    down on the answer, if they said why.
+    down on the answer, if they said why. ``more``: they asked more here before, which can be seen
+    if they agree.
     """
 
     case: Case
@@ -28,6 +30,7 @@ class CaseView:
     finding: SearchFinding | None
     before: tuple[EarlierExchange, ...]
     judged: Feedback | None = None
+    more: bool = False
 
 
 def is_keepable(view: CaseView) -> bool:
@@ -82,6 +85,10 @@ STEP_LABELS: Mapping[Step, str] = {
     "resolve": "resolved it",
     "decline": "declined it",
     "reopen": "reopened it",
+    "ask_more": "asked to see more of the conversation",
+    "show_more": "agreed to show it",
+    "keep_more": "said no to that",
+    "see_more": "saw what was said before",
     "ping": "People were reminded",
     "second_level": "The second level was asked",
 }
@@ -177,6 +184,13 @@ _PEOPLE_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
     "answered": (CaseButton("reply", "Reply again"), _RESOLVE, _RELEASE, *_MORE),
 }
 
+ASK_MORE = CaseButton("ask_more", "Ask to see more")
+SEE_MORE = CaseButton("see_more", "See what was said", first=True)
+_CONSENT_BUTTONS = (
+    CaseButton("show_more", "Show them", first=True),
+    CaseButton("keep_more", "No"),
+)
+
 _NO_LONGER = CaseButton("resolve", "I no longer need it")
 _AGAIN = CaseButton("reopen", "Ask again")
 _ASKER_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
@@ -201,6 +215,31 @@ _STATE_LABELS: Mapping[State, str] = {
 def buttons_for_people(state: State) -> tuple[CaseButton, ...]:
     """Return the buttons of a card seen by several people, independent of the viewer."""
     return _PEOPLE_BUTTONS.get(state, ())
+
+
+def more_button(view: CaseView) -> CaseButton | None:
+    """Return the button to ask for more, or to see it; None while the asker is asked, or for none.
+
+    Only who has the case can use it.
+    """
+    case = view.case
+    if case.status.state not in OWNED:
+        return None
+    request = request_in(view.steps)
+    if request is None:
+        return ASK_MORE if view.more else None
+    return SEE_MORE if request.allowed else None
+
+
+def card_buttons(view: CaseView) -> tuple[CaseButton, ...]:
+    """Return all buttons of acts on a card, independent of the viewer."""
+    offered, more = buttons_for_people(view.case.status.state), more_button(view)
+    return offered if more is None else (*offered, more)
+
+
+def buttons_of_request() -> tuple[CaseButton, ...]:
+    """Return the asker's buttons below a request to see more."""
+    return _CONSENT_BUTTONS
 
 
 def buttons_for_asker(state: State) -> tuple[CaseButton, ...]:
@@ -252,6 +291,7 @@ def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:
 
 
 _REASON_LENGTH = 500
+_MORE_WAITS = f"; {{name}} can see it once, by \u201c{SEE_MORE.label}\u201d on the card."
 
 
 def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
@@ -261,6 +301,11 @@ def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
     """
     if notice.step == "open":
         return "An answer could not be delivered", ", so its asker still waits for one."
+    if notice.step == "show_more":
+        who = display_name(case.asker_name)
+        return f"{who} agreed to show what was said before", _MORE_WAITS.format(
+            name=display_name(case.status.owner_name)
+        )
     if notice.step == "assign":
         by = display_name(notice.actor.name if notice.actor else "")
         return f"{by} gave a question to {display_name(assignee_of(notice.detail))}", (

@@ -23,10 +23,12 @@ from bot.escalations.case_view import (
     KEEP_LABEL,
     KEEP_ON_BOARD,
     KEEP_QUESTION,
+    CaseButton,
     CaseLinks,
     CaseView,
     acts_in,
     buttons_for_people,
+    card_buttons,
     hidden_pages,
     is_keepable,
     keep_link,
@@ -40,6 +42,7 @@ from bot.escalations.lifecycle import display_name
 from bot.platforms.slack.actions.interactivity import input_block, modal, text_input
 from bot.platforms.slack.payloads.actions import (
     ASSIGN_FORM,
+    CASE_ASK_MORE,
     CASE_ASSIGN,
     CASE_CLAIM,
     CASE_DECLINE,
@@ -48,6 +51,7 @@ from bot.platforms.slack.payloads.actions import (
     CASE_RELEASE,
     CASE_REPLY,
     CASE_RESOLVE,
+    CASE_SEE_MORE,
     DECLINE_FORM,
     NOTE_FORM,
     REPLY_FORM,
@@ -75,6 +79,8 @@ CARD_BUTTONS: Mapping[Act, str] = {
     "decline": CASE_DECLINE,
     "assign": CASE_ASSIGN,
     "note": CASE_NOTE,
+    "ask_more": CASE_ASK_MORE,
+    "see_more": CASE_SEE_MORE,
 }
 """The action ids of a card's buttons."""
 
@@ -220,16 +226,20 @@ def with_case_buttons(forms: MessageForms, case: Case) -> MessageForms:
 
 
 def _buttons(view: CaseView) -> Block | None:
-    offered = _offered(view.case)
+    offered = _as_buttons(view.case, card_buttons(view))
     if is_keepable(view):
         offered.append(button(KEEP_LABEL, CASE_KEEP, view.case.interaction_id))
     return actions(offered) if offered else None
 
 
 def _offered(case: Case) -> list[Block]:
+    return _as_buttons(case, buttons_for_people(case.status.state))
+
+
+def _as_buttons(case: Case, offers: Sequence[CaseButton]) -> list[Block]:
     return [
         button(each.label, CARD_BUTTONS[each.act], case.interaction_id, primary=each.first)
-        for each in buttons_for_people(case.status.state)
+        for each in offers
     ]
 
 

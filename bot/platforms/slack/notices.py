@@ -14,9 +14,9 @@ from functools import partial
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.chat.actions import ActionTargets, interaction_named
+from bot.chat.actions import ActionTargets, interaction_named, step_number
 from bot.chat.response_view import web_url
-from bot.domain.cases import Act, Case, Notice
+from bot.domain.cases import NO_DETAIL, Act, ActDetail, Case, Notice
 from bot.domain.errors import BotError, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, split
@@ -25,11 +25,12 @@ from bot.domain.ports import Notes
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text
 from bot.escalations.case_view import CaseButton, platform_of, reminder_text
 from bot.escalations.casework import Casework
+from bot.escalations.lifecycle import CONSENTS
 from bot.learning.digest import Sending
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.members import is_shared_channel
-from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
+from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_NO, ASKER_REOPEN, ASKER_SHOW
 from bot.platforms.slack.payloads.events import response_url_of
 from bot.platforms.slack.payloads.markup import bold, escaped
 from bot.platforms.slack.payloads.metadata import (
@@ -54,7 +55,12 @@ from bot.platforms.slack.rendering import (
     section,
 )
 
-ASKER_BUTTONS: Mapping[Act, str] = {"resolve": ASKER_CLOSE, "reopen": ASKER_REOPEN}
+ASKER_BUTTONS: Mapping[Act, str] = {
+    "resolve": ASKER_CLOSE,
+    "reopen": ASKER_REOPEN,
+    "show_more": ASKER_SHOW,
+    "keep_more": ASKER_NO,
+}
 """The action ids of the asker's buttons."""
 
 _MOST_NOTICE_SECTIONS = 3
@@ -106,10 +112,16 @@ def _below(notice: Notice, offers: Sequence[CaseButton], remark: str) -> tuple[B
     if not offers:
         return said_so
     row = [
-        button(each.label, ASKER_BUTTONS[each.act], notice.interaction_id, primary=each.first)
+        button(each.label, ASKER_BUTTONS[each.act], _value(notice, each.act), primary=each.first)
         for each in offers
     ]
     return (*said_so, actions(row))
+
+
+def _value(notice: Notice, act: Act) -> str:
+    """Return the value of an asker's button: the case and, for a consent, the request."""
+    case_id = notice.interaction_id
+    return f"{case_id}:{notice.number}" if act in CONSENTS else case_id
 
 
 def _forms(sections: Sequence[str], below: tuple[Block, ...]) -> MessageForms:
@@ -234,9 +246,11 @@ class AskerButtons:
             self.presses.on(bolt, name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> None:
-        case_id = interaction_named(press.value)
+        value, _, number = press.value.partition(":")
+        case_id = interaction_named(value)
         actor = await self.targets.asker(case_id, press.presser)
-        await self.casework.act(self.targets.tenant, case_id, act, actor)
+        detail = ActDetail(about=step_number(number)) if act in CONSENTS else NO_DETAIL
+        await self.casework.act(self.targets.tenant, case_id, act, actor, detail=detail)
 
 
 _SHARED = "Another company reads this channel, so no digest is sent there."

@@ -303,6 +303,8 @@ class CaseButtons:
 
     def register(self, bolt: AsyncApp) -> None:
         for act, name in CARD_BUTTONS.items():
+            if act == "see_more":  # SeeMoreButton's
+                continue
             self._presses.on(bolt, name, partial(self._pressed, act))
         for name in CASE_MODALS:
             bolt.view(name)(self._sent)

@@ -30,6 +30,7 @@ from bot.escalations.case_view import (
     CaseView,
     acts_in,
     buttons_for_people,
+    card_buttons,
     hidden_pages,
     is_keepable,
     keep_link,
@@ -69,7 +70,7 @@ VERSION_KEY = "version"
 
 def case_buttons(view: CaseView) -> Sequence[Json]:
     """Return the available actions of a case as buttons."""
-    offered = _offered(view.case)
+    offered = [_case_button(offer, view.case) for offer in card_buttons(view)]
     keep = dialog_button(KEEP_LABEL, KEEP_ANSWER, view.case.interaction_id)
     return [*offered, keep] if is_keepable(view) else offered
 

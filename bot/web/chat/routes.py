@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from bot.answering.explanations.view import explanation_view
 from bot.answering.gate import Gate
 from bot.answering.visibility import ReadablePassages
 from bot.chat.votes import AnswerVotes, can_be_rated
-from bot.domain.cases import Act, Actor
+from bot.domain.cases import Act, ActDetail, Actor
 from bot.domain.errors import ActRefused, FeedbackInvalid, InteractionUnknown
 from bot.domain.handoff import (
     THREAD_MESSAGES_CHECKED,
@@ -28,6 +29,7 @@ from bot.domain.interactions import Interaction, Vote, new_feedback
 from bot.domain.messages import Message
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
+from bot.escalations.lifecycle import ASKERS_ACTS
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
@@ -320,7 +322,7 @@ class CaseActions:
         return _render_card(request, interaction, case)
 
     async def act(self, request: web.Request) -> web.Response:
-        """Close or reopen a case; a refusal is shown on the card."""
+        """Close or reopen a case, or answer a request; a refusal is shown on the card."""
         interaction, _ = await self._found(request)
         form = await request.post()
         act = _case_act(str(form.get("act", "")))
@@ -330,7 +332,7 @@ class CaseActions:
         trouble = ""
         try:
             await self.cases.act(
-                interaction.message.thread.tenant, interaction.id, act, actor, text
+                interaction.message.thread.tenant, interaction.id, act, actor, text, _about(form)
             )
         except ActRefused as error:
             trouble = str(error)
@@ -352,11 +354,18 @@ def _render_card(request: web.Request, interaction: Interaction, case: CaseCard)
 
 
 def _case_act(given: str) -> Act:
-    if given == "resolve":
-        return "resolve"
-    if given == "reopen":
-        return "reopen"
-    raise web.HTTPUnprocessableEntity(text=f"Here one can 'resolve' or 'reopen', not {given!r}.")
+    for act in sorted(ASKERS_ACTS):
+        if given == act:
+            return act
+    possible = ", ".join(map(repr, sorted(ASKERS_ACTS)))
+    raise web.HTTPUnprocessableEntity(text=f"Here one can {possible}, not {given[:40]!r}.")
+
+
+def _about(form: Mapping[str, object]) -> ActDetail:
+    """Return the request to see more that a form answers."""
+    given = str(form.get("about", ""))
+    number = int(given) if re.fullmatch("[1-9][0-9]{0,8}", given) else 0
+    return ActDetail(about=number)
 
 
 def _typed_text(given: object, longest: int, limit: str = "say it in") -> str:

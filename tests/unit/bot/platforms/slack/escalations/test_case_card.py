@@ -16,6 +16,7 @@ from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message
 from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView
+from bot.escalations.lifecycle import MORE_ACTS
 from bot.platforms.slack.case_card import (
     case_card,
     case_modal,
@@ -43,6 +44,9 @@ ATTACKS = [
 ]
 
 
+STEPS = [step for step in get_args(Step) if step not in MORE_ACTS]
+
+
 def seen(
     state: State = "open",
     words: str = "vpn down?",
@@ -57,7 +61,7 @@ def seen(
     actor = Actor("a", name, "expert")
     steps = [
         CaseStep(asked.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))
-        for number, step in enumerate(get_args(Step), start=1)
+        for number, step in enumerate(STEPS, start=1)
     ]
     exchange = EarlierExchange(InteractionId("e"), words, words, NOW, withheld=withheld)
     return CaseView(

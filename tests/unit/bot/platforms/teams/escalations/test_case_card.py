@@ -17,6 +17,7 @@ from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.escalations.case_view import CaseLinks, CaseView
+from bot.escalations.lifecycle import MORE_ACTS
 from bot.platforms.teams.case_card import (
     PresserNote,
     card_message,
@@ -54,6 +55,9 @@ ASKED = Message(
 )
 
 
+STEPS = [step for step in get_args(Step) if step not in MORE_ACTS]
+
+
 def seen(
     state: State = "open",
     words: str = "vpn down?",
@@ -68,7 +72,7 @@ def seen(
     actor = Actor("a", name, "expert")
     steps = [
         CaseStep(ASKED.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))
-        for number, step in enumerate(get_args(Step), start=1)
+        for number, step in enumerate(STEPS, start=1)
     ]
     exchange = EarlierExchange(InteractionId("e"), words, words, NOW, withheld=withheld)
     return CaseView(
