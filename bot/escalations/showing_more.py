@@ -13,6 +13,7 @@ from datetime import timedelta
 from bot.answering.permitted_views import EarlierExchange
 from bot.domain.cases import Act, CaseStep, Notice, Step
 from bot.domain.errors import ActRefused
+from bot.domain.handoff import is_person_request
 from bot.domain.interactions import Interaction
 
 MOST_SHOWN = 10
@@ -108,7 +109,8 @@ def answer_remark(notice: Notice) -> str:
 def shown_of(escalated: Interaction, there: Sequence[Interaction]) -> tuple[Interaction, ...]:
     """Return the exchanges of a thread, oldest first, that may be shown if the asker agrees.
 
-    They are the asker's own before the case's question, without withdrawn ones.
+    They are the asker's own before the case's question, without withdrawn ones and presses that
+    asked for a person: those may name another's question.
     """
     asked = escalated.message
     own = (
@@ -117,6 +119,7 @@ def shown_of(escalated: Interaction, there: Sequence[Interaction]) -> tuple[Inte
         if (each.message.thread, each.message.author.id) == (asked.thread, asked.author.id)
         and each.id != escalated.id
         and not each.withdrawn
+        and not is_person_request(each.message)
         and asked.received_at - each.message.received_at <= LOOKS_BACK
     )
     return tuple(own)[-MOST_SHOWN:]
