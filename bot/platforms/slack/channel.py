@@ -26,7 +26,7 @@ from bot.platforms.slack.client.rate_limits import ApiCaller
 from bot.platforms.slack.drafts import Drafts
 from bot.platforms.slack.health_checks import PEOPLE_PART, HealthChecks
 from bot.platforms.slack.members import Colleagues, MentionNames
-from bot.platforms.slack.messages.intake import Files
+from bot.platforms.slack.messages.files import Files
 from bot.platforms.slack.messages.progress import ProgressStatus, ReplyOrder
 from bot.platforms.slack.messages.replies import CommandReplies, PrivateReplies, Replies
 from bot.platforms.slack.messages.sessions import AgentSessions
