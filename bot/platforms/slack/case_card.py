@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
+from bot.chat.excerpts import excerpt
 from bot.chat.response_view import ESCALATION_REASONS, case_pages, web_url
 from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
 from bot.chat.votes import JUDGED_INTRO, judgement_text
@@ -93,6 +94,7 @@ _BLOCKS_LIMIT = 9_000
 
 _MOST_STEPS = 3
 _LINE_LENGTH = 250
+_ANSWER_LENGTH = 600
 _STEP = 10
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _USER = re.compile(r"[UW][A-Z0-9]{2,}")
@@ -160,7 +162,11 @@ def _where(message: Message, links: CaseLinks) -> str:
 
 def _missing_from_pages(finding: SearchFinding | None) -> list[str]:
     """Return what the given answer says is missing from the pages."""
-    return [f"*{MISSING_INTRO}* {_line(finding.missing)}"] if finding and finding.missing else []
+    return (
+        [f"*{MISSING_INTRO}* {_line(excerpt(finding.missing, _LINE_LENGTH))}"]
+        if finding and finding.missing
+        else []
+    )
 
 
 def _judgement(view: CaseView) -> list[str]:
@@ -182,16 +188,22 @@ def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> li
 
 
 def _before(exchanges: Sequence[EarlierExchange]) -> list[str]:
-    if not exchanges:
-        return []
-    return ["\n".join(["*Said so far*", *map(_exchange, exchanges)])]
+    """Return the earlier exchanges, each a part of its own: one that has no room is left out."""
+    said = [_exchange(each) for each in exchanges]
+    return [f"*Said so far*\n{said[0]}", *said[1:]] if said else []
 
 
 def _exchange(exchange: EarlierExchange) -> str:
     answer = "_an answer from pages that not everyone may read_"
     if not exchange.withheld:
-        answer = _line(_QUOTED.sub("", exchange.answer)) or "_no answer_"
-    return f"\u2022 {_line(exchange.question)}\n   \u2192 {answer}"
+        answer = _answer(_QUOTED.sub("", exchange.answer)) or "_no answer_"
+    return f"\u2022 {_line(exchange.question)}\n\u2192 {answer}"
+
+
+def _answer(text: str) -> str:
+    """Return the beginning of an answer, with its code and tables whole or left out."""
+    safe = disarm(without_direction_marks(text))
+    return to_mrkdwn(excerpt(safe, _ANSWER_LENGTH, lambda part: len(escaped(part))))
 
 
 def _history(steps: Sequence[CaseStep]) -> list[str]:

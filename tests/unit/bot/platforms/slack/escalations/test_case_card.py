@@ -224,3 +224,15 @@ def test_an_answered_case_can_be_kept_as_an_answer(state: State, offered: bool) 
     kept = f"https://desk.example.com/board/answers/new?case={question().interaction_id}"
 
     assert all((kept in shown) == offered for shown in written(question(), seen(state), links))
+
+
+def test_an_earlier_answer_has_whole_code_tables_and_sentences() -> None:
+    long = "Wait for the client to start again. " * 30
+    answer = f"Run:\n\n```\nvpn up\n  vpn test\n```\n\n809 \u00b7 port\n812 \u00b7 group\n\n{long}"
+    view = seen()
+    card = written(
+        question(), replace(view, before=(replace(view.before[0], answer=answer),)), WAYS
+    )[0]
+    assert "```\nvpn up\n  vpn test\n```" in card
+    assert "809 \u00b7 port\n812 \u00b7 group" in card
+    assert "start again.\n\n[\u2026]" in card

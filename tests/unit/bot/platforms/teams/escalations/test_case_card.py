@@ -203,6 +203,23 @@ def test_code_is_shown_without_its_backticks(code: str) -> None:
     assert "`" not in shown
 
 
+def said_before(answer: str) -> str:
+    """Return the elements of an earlier answer on a card, as JSON."""
+    view = seen()
+    before = (replace(view.before[0], answer=answer),)
+    return json.dumps(case_card(ASKED, replace(view, before=before), WAYS, now=NOW))
+
+
+def test_code_of_an_earlier_answer_is_whole_or_left_out() -> None:
+    shown = said_before("Run:\n\n```sh\nvpn up\n  vpn test\n```")
+    assert '"codeSnippet": "vpn up\\n  vpn test"' in shown
+    long = "vpn\n" * 300
+    shown = said_before(f"Run:\n\n```sh\n{long}```\n\nThen wait.")
+    assert "codeSnippet" not in shown
+    assert "[\\u2026]" in shown
+    assert "Then wait." in shown
+
+
 def test_when_it_was_is_said_in_each_readers_own_time() -> None:
     assert "{{DATE(2026-11-22T12:00:00Z, SHORT)}} {{TIME(2026-11-22T12:00:00Z)}}" in text(seen())
 
