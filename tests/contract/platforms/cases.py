@@ -13,7 +13,7 @@ from bot.chat.response_view import COMPOSED_NOTE
 from bot.domain.interactions import Clarification, Escalation, Reply
 from bot.domain.messages import Refusal
 from rag.parts import paragraph
-from tests.contract.platforms import actions, handovers, scenario
+from tests.contract.platforms import actions, consent, handovers, scenario
 from tests.contract.platforms.actions import (
     OPTION,
     Action,
@@ -368,6 +368,23 @@ PEOPLE = (
         says(ASKED_FOR),
         handovers.hears_the_correction,
     ),
+    Case(
+        "a reply below the card is sent as edited, also where the edit comes first",
+        says(ASKED_FOR),
+        IsReplied(THEIRS, (THEIRS,), before="Take the green socket."),
+    ),
+    Case(
+        "seeing more of the conversation: if who asked agrees, and once",
+        scenario.then(ANSWER, ASKED_FOR),
+        consent.is_agreed_to,
+    ),
+    Case("seeing more: who asked says no", scenario.then(ANSWER, ASKED_FOR), consent.is_refused),
+    Case(
+        "seeing more: by buttons of the card, for the eyes of who has it",
+        scenario.then(ANSWER, ASKED_FOR),
+        consent.is_seen_alone,
+    ),
+    Case("my cases: found again by who asked", says(ASKED_FOR), actions.lists_own_cases),
 )
 
 
