@@ -34,7 +34,7 @@ from bot.platforms.slack.home_tab import HomeTab
 from bot.platforms.slack.members import MemberNames
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.notices import AskerButtons
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.people_channel import CaseButtons
 from bot.platforms.slack.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.slack.slash_commands import COMMAND_SPELLING, SlashCommands
@@ -150,7 +150,7 @@ def _targets(channel: SlackChannel, context: ChatContext) -> ActionTargets:
         interactions=context.interactions,
         colleague=channel.colleagues.of,
         # A command may be answered in a direct message, so its asker may act on it anywhere.
-        anywhere=lambda message: response_url_of(message) is not None,
+        anywhere=is_command,
     )
 
 

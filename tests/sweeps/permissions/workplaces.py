@@ -65,9 +65,14 @@ class Workplace(Protocol):
 
 
 async def settled(served: Served) -> None:
-    """Wait until everything that was asked is answered."""
-    while not served.engine.idle:  # noqa: ASYNC110 - it happens in the same loop
+    """Wait until what was asked or pressed is done with: what comes later is then another's."""
+    while _in_background() or not served.engine.idle or await served.store.work.unfinished():
         await asyncio.sleep(_GLANCE_SECONDS)
+
+
+def _in_background() -> bool:
+    """Return whether work goes on that an event was acknowledged before."""
+    return any(each.get_name().startswith("background: ") for each in asyncio.all_tasks())
 
 
 def slack_id(person: str) -> str:
