@@ -19,11 +19,16 @@ from tests.sweeps.faults.server import Server
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 ANSWERED = "vpn says error 809, what now?"
 NOT_ANSWERED = "does the company pay for my pet insurance?"
+SETTINGS = {"FRONTDESK_ADMIN_TOKEN": "", "PORT": "0", "CONFIDENCE_THRESHOLD": "0.65"}
+"""The threshold is the one by default."""
+WHOLE_ANSWER = 960
+"""The height in which the question and its answer are seen together."""
 REPLY = "No, pets are not covered. I have asked HR to say so on the page about benefits."
 
 
 async def take(page: Page, name: str) -> None:
-    """Write the window as it is."""
+    """Write the window as it is when it has come to rest."""
+    await page.wait_for_timeout(1000)
     await page.screenshot(path=IMAGES / f"{name}.png")
 
 
@@ -36,9 +41,11 @@ async def take_all(url: str) -> None:
     ):
         for visit, name in ((asker, "Mika"), (expert, "Tomas")):
             await become(visit.page, name)
+        await asker.page.set_viewport_size({"width": DESKTOP[0], "height": WHOLE_ANSWER})
         await asker.ask(ANSWERED)
         await asker.page.locator(".answer a.mark").first.click()
         await take(asker.page, "chat")
+        await asker.page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
 
         await asker.page.get_by_role("button", name="New conversation").click()
         await asker.ask(NOT_ANSWERED)
@@ -58,7 +65,7 @@ async def take_all(url: str) -> None:
 async def main() -> None:
     """Serve the sample company and take the pictures."""
     with tempfile.TemporaryDirectory() as name:
-        server = Server(Path(name), {"FRONTDESK_ADMIN_TOKEN": "", "PORT": "0"}, ("--sample",))
+        server = Server(Path(name), SETTINGS, ("--sample",))
         try:
             await server.start()
             await take_all(server.url)
