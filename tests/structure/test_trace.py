@@ -8,7 +8,7 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 101, "Slack": 99, "Teams": 106}
+MOST_FILES = {"the web": 101, "Slack": 100, "Teams": 107}
 """Files that an answered question passes; docs/adr/0019 says why not fewer, 0020, 0021 why more."""
 
 
