@@ -320,7 +320,7 @@ class Unfinished:
     """Unfinished work, and the number of times it was claimed.
 
     ``thread``, ``person`` and ``channel`` say whose turn it takes; ``answered``: what is left is to
-    post or to withdraw.
+    post or to withdraw. ``unclaimed``: it was kept for whoever answers, and nobody has taken it.
     """
 
     id: InteractionId
@@ -329,6 +329,7 @@ class Unfinished:
     person: str = ""
     channel: str = ""
     answered: bool = False
+    unclaimed: bool = False
 
 
 Vote = Literal["up", "down"]
