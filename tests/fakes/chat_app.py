@@ -73,7 +73,10 @@ class VpnDesk:
 
 @dataclass
 class OnePageIndex:
+    """Has the page that VpnDesk quotes; ``further`` are the sections below the quoted one."""
+
     readers: frozenset[Principal] = frozenset({Principal("everyone")})
+    further: Sequence[Chunk] = ()
 
     async def spaces(self, tenant: str) -> Mapping[str, int]:
         return {"IT": 1}
@@ -81,7 +84,8 @@ class OnePageIndex:
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> Sequence[Chunk]:
-        return [VPN] if (space, page_id) == ("IT", "vpn.md") and readers & self.readers else []
+        there = (space, page_id) == ("IT", "vpn.md") and readers & self.readers
+        return [VPN, *self.further] if there else []
 
 
 @asynccontextmanager
@@ -152,7 +156,7 @@ class Browser:
         return await response.text()
 
     async def conversation(self) -> str:
-        found = re.search(r'hx-post="/chat/([^"]+)"', await self.get("/"))
+        found = re.search(r'hx-post="/chat/([^"/]+)"', await self.get("/"))
         assert found
         return found.group(1)
 
