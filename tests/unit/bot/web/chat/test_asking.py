@@ -53,6 +53,17 @@ async def test_a_section_that_is_chosen_is_asked_about(browser: Browser, desk: V
     assert desk.asked[-1].message.text == "VPN: Error 812"
 
 
+async def test_a_section_that_was_chosen_is_named_where_it_was_not_found(browser: Browser) -> None:
+    """The desk notes no passage, so that only the answer above vouches for the heading."""
+    path, _ = await browser.ask("error 809")
+    bubble = await browser.post(f"{path}/section", section="c3")
+    chosen = f"{path.rpartition('/')[0]}/{exchange_of(bubble)}"
+    while 'class="answer working"' in await browser.get(chosen):
+        pass
+
+    assert "VPN: Error 812" in await browser.get("/")
+
+
 async def test_a_section_that_was_asked_about_is_not_offered_again(browser: Browser) -> None:
     path, _ = await browser.ask("error 809")
 
