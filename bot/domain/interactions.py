@@ -103,19 +103,6 @@ class Reply:
     translation: Translation | None = None
 
 
-_OPTION_SUFFIX = ":option"
-
-
-def chosen_option_id(asked_id: str) -> str:
-    """Return the message id of the option that is chosen below a message; one for each message."""
-    return f"{asked_id}{_OPTION_SUFFIX}"
-
-
-def is_chosen_option(message: Message) -> bool:
-    """Return whether a message comes from a button with an option: a page's words, not typed."""
-    return message.id.endswith(_OPTION_SUFFIX)
-
-
 @dataclass(frozen=True, slots=True)
 class Clarification:
     """A question back to the asker, with options to choose from."""

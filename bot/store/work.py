@@ -9,10 +9,9 @@ from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost
-from bot.domain.handoff import question_of_person_request
+from bot.domain.handoff import own_words, question_of_person_request
 from bot.domain.interactions import (
     Claim,
-    Clarification,
     Escalation,
     Interaction,
     Outcome,
@@ -311,14 +310,9 @@ class StoredWork:
 
     async def _own_words(self, connection: AsyncConnection, asked: Message) -> str:
         """Return what an asker wrote: of a chosen option the question that it made clear."""
-        text = asked.text
         query = queries.select_history(asked.thread, asked.interaction_id, _OPTIONS_IN_A_ROW)
-        for row in (await connection.execute(*query)).all():
-            before = self._rows.interaction(row)
-            response = before.outcome.response if before.outcome else None
-            if isinstance(response, Clarification) and text in response.options:
-                text = before.message.text
-        return text
+        before = (await connection.execute(*query)).all()
+        return own_words(asked, map(self._rows.interaction, before))
 
     async def _append(
         self,
