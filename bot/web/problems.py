@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
 import structlog
@@ -69,9 +69,17 @@ class ProblemDetails(BaseModel):
 class Problem(Exception):
     """An error response as an exception; carries exactly what the client gets."""
 
-    def __init__(self, details: ProblemDetails, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        details: ProblemDetails,
+        headers: Mapping[str, str] | None = None,
+        *,
+        told: Sequence[str] = (),
+    ) -> None:
         super().__init__(details.detail)
         self.details = details
+        # Texts that a page shows in its reader's language; the details are plain English.
+        self.told = told or tuple(filter(None, (details.detail, details.cure)))
         self.headers = dict(headers or {})
 
 
@@ -84,14 +92,16 @@ def problem(
     **more: str | list[FieldProblem],
 ) -> Problem:
     """Return a problem to raise; the default ``detail`` explains the status."""
-    told = {
+    text = detail or DETAILS.get(status, HTTPStatus(status).description)
+    details = {
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail or DETAILS.get(status, HTTPStatus(status).description),
+        "detail": text,
         "cure": cure,
         **more,
     }
-    return Problem(ProblemDetails.model_validate(told), headers)
+    told = (text, cure) if cure else (text,)
+    return Problem(ProblemDetails.model_validate(details), headers, told=told)
 
 
 def allow_larger_body(app: web.Application, path: str, most: int) -> None:

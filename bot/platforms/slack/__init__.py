@@ -56,7 +56,8 @@ def mount(
 ) -> None:
     """Receive Slack's events and hold the channel's session while an application runs.
 
-    With an app-level token events come over a socket, and no route is served.
+    With an app-level token events come over a socket, and no route is served; neither where others
+    receive.
     """
     settings = channel.settings
     screen = RunMessages(channel.client, channel, tenant=context.tenant)
@@ -67,6 +68,8 @@ def mount(
     dispatcher = Dispatcher(bolt, channel.identity)
     app.cleanup_ctx.append(lambda _: _running(channel, context.names))
     followers.mount(app)
+    if not settings.receives:
+        return
     if settings.slack_app_token is not None:
         SocketMode(
             dispatcher,

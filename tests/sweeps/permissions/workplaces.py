@@ -66,13 +66,16 @@ class Workplace(Protocol):
 
 async def settled(served: Served) -> None:
     """Wait until what was asked or pressed is done with: what comes later is then another's."""
-    while _in_background() or not served.engine.idle or await served.store.work.unfinished():
+    while await _something_goes_on(served):  # noqa: ASYNC110 - it happens in the same loop
         await asyncio.sleep(_GLANCE_SECONDS)
 
 
-def _in_background() -> bool:
-    """Return whether work goes on that an event was acknowledged before."""
-    return any(each.get_name().startswith("background: ") for each in asyncio.all_tasks())
+async def _something_goes_on(served: Served) -> bool:
+    """Return whether a question is not ended, or work that is done after an acknowledgement."""
+    named = (each.get_name() for each in asyncio.all_tasks())
+    in_background = any(each.startswith("background: ") for each in named)
+    waits = in_background or not served.engine.idle
+    return waits or bool(await served.store.work.unfinished())
 
 
 def slack_id(person: str) -> str:
