@@ -45,7 +45,7 @@ from bot.web.board.documents import DocumentPages
 from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
 from bot.web.forms import upload_limits
-from bot.web.pages.languages import UI_LANGUAGE
+from bot.web.languages import UI_LANGUAGE
 from ingestion.config import Settings as IngestionSettings
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")

@@ -108,7 +108,9 @@ async def take_over(page: Page) -> None:
     await page.goto(page.url.split("/board")[0].rstrip("/") + "/board/escalations")
     await page.locator(".entry-name").last.click()
     await page.locator("#claim").click()
-    await expect(page.get_by_text("You have it")).to_be_visible()
+    await expect(
+        page.get_by_text("It is assigned to you. Release it if someone else should take it")
+    ).to_be_visible()
 
 
 @pytest.mark.timeout(300)

@@ -285,7 +285,7 @@ async def test_what_is_not_in_the_wiki_is_offered_to_a_person_with_reasons(visit
     await visit.ask(NOWHERE)
 
     answer = visit.page.locator(".answer").last
-    await expect(answer).to_contain_text("No sure answer")
+    await expect(answer).to_contain_text("I'm not sure")
     await answer.get_by_text("Why no answer").click()
     await expect(answer.locator(".steps")).to_contain_text("code from your question is in none")
     await visit.picture("no-answer")

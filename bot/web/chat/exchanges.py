@@ -17,11 +17,14 @@ from bot.domain.interactions import Escalation, Feedback, Interaction
 from bot.domain.messages import InteractionId, Person, Thread
 from bot.domain.ports import Interactions
 from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.texts import tr
+from bot.domain.texts.dates import utc_moment
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import person_of, principals_of
 from bot.web.chat.answer_view import ExchangeView, exchange_view
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.case_card import case_card as card_of
+from bot.web.problems import problem
 
 Listed = TypeVar("Listed", ThreadSummary, FoundQuestion)
 
@@ -45,7 +48,7 @@ class Exchanges:
         conversation = valid_uuid(request.match_info["conversation"])
         thread = self.thread(request, conversation)
         if interaction is None or interaction.message.thread != thread:
-            raise web.HTTPNotFound(text="There is no such question in this conversation.")
+            raise problem(404, tr("This question is not in this conversation."))
         return interaction
 
     async def visibility(self, request: web.Request, shown: Sequence[Interaction]) -> Visibility:
@@ -125,7 +128,11 @@ def render_exchange(
     request: web.Request, template: str, interaction: Interaction, exchange: ExchangeView
 ) -> web.Response:
     """Render a template with an exchange's view."""
-    context = {"conversation": interaction.message.thread.id, "exchange": exchange}
+    context = {
+        "conversation": interaction.message.thread.id,
+        "exchange": exchange,
+        "moment_text": utc_moment,
+    }
     return aiohttp_jinja2.render_template(template, request, context)
 
 

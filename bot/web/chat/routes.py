@@ -28,6 +28,8 @@ from bot.domain.interactions import Interaction, Vote, new_feedback
 from bot.domain.messages import Message
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
+from bot.domain.texts import tr
+from bot.domain.texts.dates import utc_moment
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
@@ -42,6 +44,7 @@ from bot.web.chat.history import (
 )
 from bot.web.chat.stored_pages import StoredPageRoutes, StoredPages
 from bot.web.pages import add_pages, redirect_unless_fragment
+from bot.web.problems import problem
 from rag.errors import RagError
 
 HERE = Path(__file__).parent
@@ -53,7 +56,7 @@ MAX_COMMENT_LENGTH = 500
 MAX_REOPEN_LENGTH = 1000
 """Maximum number of characters of a reopening message."""
 
-_NO_ANSWER = "There is no answer to judge."
+_NO_ANSWER = tr("There is no answer to rate.")
 
 
 def mount_chat(
@@ -133,6 +136,7 @@ class ChatRoutes:
             {
                 "conversation": conversation,
                 "exchanges": exchanges,
+                "moment_text": utc_moment,
                 "starters": self.starters,
                 "placeholder": self.placeholder,
                 "trouble": "" if exchanges else await self._nothing_indexed(),
@@ -164,9 +168,9 @@ class ChatRoutes:
         another.
         """
         form = await request.post()
-        question = _typed_text(form.get("question"), MAX_QUESTION, "ask with at most")
+        question = _typed_text(form.get("question"), MAX_QUESTION)
         if not question:
-            raise web.HTTPUnprocessableEntity(text="Type a question first.")
+            raise problem(422, tr("Type a question first."))
         accepted = await self._accept(request, question, valid_uuid(str(form.get("message", ""))))
         redirect_unless_fragment(request, "/")
         return accepted
@@ -184,7 +188,7 @@ class ChatRoutes:
         seen = await self.exchanges.visibility(request, [asked])
         if seen.asked(asked) is None:
             # Its text comes from a page that the asker may not read, and experts perhaps even less.
-            raise web.HTTPConflict(text=seen.why_closed)
+            raise problem(409, seen.why_closed)
         there = await self.interactions.in_thread(asked.message.thread, THREAD_MESSAGES_CHECKED)
         is_last = [each.id for each in there[-1:]] == [asked.id]
         return person_request("" if is_last else typed_question(asked, there))
@@ -210,7 +214,7 @@ class ChatRoutes:
         interaction = await self.exchanges.own_interaction(request)
         outcome = interaction.outcome
         if outcome is None:
-            raise web.HTTPNotFound(text="There is no answer to explain yet.")
+            raise problem(404, tr("There is no answer to explain yet."))
         seen = await self.exchanges.visibility(request, [interaction])
         shown = seen.explained(interaction, outcome)
         left_out = len(shown.trace.passages) < len(outcome.trace.passages)
@@ -234,7 +238,7 @@ class ChatRoutes:
         )
         interaction = await self.interactions.get(await self.inbox.accept(message))
         if interaction is None:
-            raise web.HTTPServiceUnavailable(text="Your question could not be kept; ask again.")
+            raise problem(503, tr("Your question could not be saved. Please ask again."))
         return await self.exchanges.fragment(request, "web/exchange.html", interaction)
 
 
@@ -260,7 +264,7 @@ class FeedbackActions:
             if not await votes.vote(*about, vote):
                 await votes.take_back(*about, vote)
         except (FeedbackInvalid, InteractionUnknown) as error:
-            raise web.HTTPNotFound(text=_NO_ANSWER) from error
+            raise problem(404, _NO_ANSWER) from error
         return await self._votes(request, interaction)
 
     async def reason(self, request: web.Request) -> web.Response:
@@ -277,14 +281,14 @@ class FeedbackActions:
                 comment=comment,
             )
         except FeedbackInvalid as error:
-            raise web.HTTPUnprocessableEntity(text=str(error)) from error
+            raise problem(422, str(error)) from error
         await self.interactions.rate(said)
         return await self._votes(request, interaction)
 
     async def _rateable(self, request: web.Request) -> Interaction:
         interaction = await self.exchanges.own_interaction(request)
         if not can_be_rated(interaction.outcome):
-            raise web.HTTPNotFound(text=_NO_ANSWER)
+            raise problem(404, _NO_ANSWER)
         return interaction
 
     async def _votes(self, request: web.Request, interaction: Interaction) -> web.Response:
@@ -297,7 +301,7 @@ def _thumb(given: str) -> Vote:
         return "up"
     if given == "down":
         return "down"
-    raise web.HTTPUnprocessableEntity(text=f"A vote is 'up' or 'down', not {given!r}.")
+    raise problem(422, f"A vote is 'up' or 'down', not {given!r}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,12 +346,16 @@ class CaseActions:
         interaction = await self.exchanges.own_interaction(request)
         case = await self.exchanges.case_card(interaction)
         if case is None:
-            raise web.HTTPNotFound(text="Nobody was asked about this question.")
+            raise problem(404, tr("Nobody was asked about this question."))
         return interaction, case
 
 
 def _render_card(request: web.Request, interaction: Interaction, case: CaseCard) -> web.Response:
-    context = {"conversation": interaction.message.thread.id, "case": case}
+    context = {
+        "conversation": interaction.message.thread.id,
+        "case": case,
+        "moment_text": utc_moment,
+    }
     return aiohttp_jinja2.render_template("web/case.html", request, context)
 
 
@@ -356,14 +364,19 @@ def _case_act(given: str) -> Act:
         return "resolve"
     if given == "reopen":
         return "reopen"
-    raise web.HTTPUnprocessableEntity(text=f"Here one can 'resolve' or 'reopen', not {given!r}.")
+    raise problem(422, f"Send 'resolve' or 'reopen', not {given!r}.")
 
 
-def _typed_text(given: object, longest: int, limit: str = "say it in") -> str:
-    """Return the text of a form's field. Raises HTTPUnprocessableEntity if it is too long."""
+def _typed_text(given: object, longest: int) -> str:
+    """Return the text of a form's field. Raises Problem (422) if it is too long."""
     text = str(given or "").replace("\r\n", "\n").strip()
     if len(text) > longest:
-        raise web.HTTPUnprocessableEntity(
-            text=f"That is {len(text):,} characters; {limit} {longest:,}."
+        raise problem(
+            422,
+            tr(
+                "The text has {length} characters; the maximum is {most}.",
+                length=len(text),
+                most=longest,
+            ),
         )
     return text
