@@ -22,8 +22,11 @@ from bot.domain.handoff import (
     person_request_id,
     typed_question,
 )
-from bot.domain.interactions import Clarification, Interaction, chosen_option_id
-from bot.domain.messages import InteractionId, Message, Person, Platform
+from bot.domain.interactions import (
+    Clarification,
+    Interaction,
+)
+from bot.domain.messages import InteractionId, Message, Person, Platform, chosen_option_id
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.texts import tr
 

@@ -12,6 +12,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.chromium import NEEDS_AXE, NEEDS_CHROMIUM, Look, Visit, in_looks, visiting
 from tests.e2e.conftest import Served, serving
+from tests.e2e.people import become
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
@@ -31,13 +32,6 @@ REPLY = "Cargo bikes park in bay 7 of the underground garage. The gate code is o
 def running(indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     data_dir = shutil.copytree(indexed_sample, tmp_path_factory.mktemp("answers") / "data")
     yield from serving(data_dir)
-
-
-async def become(page: Page, name: str) -> None:
-    """Play one of the invented colleagues."""
-    await page.locator("details.me summary").click()
-    await page.get_by_role("button", name=name).click()
-    await expect(page.locator("details.me summary")).to_contain_text(name)
 
 
 async def answer_the_case(page: Page, url: str) -> None:

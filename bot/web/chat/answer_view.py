@@ -126,9 +126,20 @@ class SourceView:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A section to ask about next: its first chunk, its page's title and its heading."""
+
+    chunk_id: str
+    page: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExchangeView:
     """One question and its answer; ``label`` is the accessible name.
 
+    ``follow_ups`` and ``editable`` are of the last exchange of a conversation only; ``press`` tells
+    a press of the former from one on another page.
     ``notice`` is our text in the answer's place, ``missing`` what the wiki does not say.
     """
 
@@ -158,6 +169,9 @@ class ExchangeView:
     why_label: str = ""
     votes: FeedbackView = field(default_factory=FeedbackView)
     case: CaseCard | None = None
+    follow_ups: tuple[FollowUp, ...] = ()
+    press: str = ""
+    editable: bool = False
 
 
 def stage_text(activity: Activity) -> str:

@@ -120,6 +120,26 @@
     else plan();
   });
 
+  // Changing the last question: the box takes the focus and Enter sends; Escape leaves it as it was.
+  messages.addEventListener("toggle", (event) => {
+    if (!event.target.matches("details.edit") || !event.target.open) return;
+    const changed = event.target.querySelector("textarea");
+    changed.focus();
+    changed.setSelectionRange(changed.value.length, changed.value.length);
+  }, true);
+  messages.addEventListener("keydown", (event) => {
+    const changing = event.target.closest(".edit[open]");
+    if (!changing) return;
+    if (event.key === "Escape") {
+      changing.open = false;
+      changing.querySelector("form").reset();
+      changing.querySelector("summary").focus({ preventScroll: true });
+    } else if (event.key === "Enter" && event.target.matches("textarea") && !event.shiftKey && !event.isComposing && event.keyCode !== 229) {
+      event.preventDefault();
+      if (!event.repeat) event.target.form.requestSubmit();
+    }
+  });
+
   // What came back.
   const told = (request) => {
     if (request.status === 401) return texts.out;

@@ -14,11 +14,12 @@ from bot.answering.routing.router import Router
 from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
 from bot.domain.interactions import Clarification, Interaction, Outcome
-from bot.platforms.slack.actions.answer_buttons import reply_reference
+from bot.domain.settings import Settings
+from bot.platforms.slack.actions.answer_buttons import reply_to_press
 from bot.platforms.slack.actions.interactivity import Press
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.actions import ASK_PERSON
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.response_urls import ResponseUrls
 from bot.store.database import Store
 from rag.pipeline import Pipeline
 from tests.fakes.desk import HANDED_OVER, OFFERED, TRACE
@@ -209,9 +210,12 @@ async def test_a_wish_about_another_question_is_another_wish(house: Bot) -> None
     assert len(house.slack.in_channel(PEOPLE)) == 2
 
 
-def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed() -> None:
+def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed(
+    acme: Settings,
+) -> None:
+    urls = ResponseUrls(acme)
     asked = replace(question(private=True), reply_to='{"response_url": "https://old.example"}')
     press = Press(BOB, HELP, "", response_url="https://hooks.slack.com/actions/1")
-    wish = replace(asked, reply_to=reply_reference(asked, press))
-    assert response_url_of(wish) == "https://hooks.slack.com/actions/1"
-    assert reply_reference(question(), press) == ""
+    wish = replace(asked, reply_to=reply_to_press(urls, asked, press))
+    assert urls.of(wish) == "https://hooks.slack.com/actions/1"
+    assert reply_to_press(urls, question(), press) == ""
