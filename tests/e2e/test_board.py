@@ -93,7 +93,7 @@ async def test_who_was_slower_is_told_in_place_and_loses_no_word(
 
     await page.keyboard.press("Control+Enter")
 
-    await expect(page.locator(".refusal")).to_contain_text("Ben Okafor has it already.")
+    await expect(page.locator(".refusal")).to_contain_text("It is assigned to Ben Okafor.")
     await expect(page.locator(".refusal")).to_be_focused()
     await expect(page.locator("#reply")).to_have_value("A long and careful text.")
     await expect(page.locator("#claim")).to_have_count(0)

@@ -104,7 +104,7 @@ async def test_anothers_private_answer_is_not_explained(bot: Bot) -> None:
 async def test_what_is_gone_is_told(bot: Bot, value: str) -> None:
     asked = await bot.answered()
     await bot.press(bot.reply(asked), WHY, value)
-    await bot.told("That question is no longer here")
+    await bot.told("no longer works")
     assert bot.slack.open_views == []
 
 
@@ -152,7 +152,7 @@ async def test_what_goes_wrong_is_told_without_its_details(
 
 def test_how_sure_it_was_is_told_in_words_and_numbers() -> None:
     view = explanation_modal(replace(PLAIN, sure=SURE, left_out="Others are left out."))
-    assert "quite sure: 90%, and an answer needs 65%" in str(view)
+    assert "very confident: 90%, and an answer needs 65%" in str(view)
     assert "Others are left out." in str(view)
 
 

@@ -112,9 +112,7 @@ async def test_all_spaces_are_a_choice_and_no_channel_is_the_usual_one(
         **initial(with_ids(view.payload["blocks"])),
         "people": {"people": {"type": "conversations_select", "selected_conversation": None}},
     }
-    await alice.submit(
-        view, {"spaces": ["You selected all spaces and single ones. Choose one or the other"]}
-    )
+    await alice.submit(view, {"spaces": ["All spaces"]})
 
     assert await of(store) == replace(FULL, spaces=None, people="")
 

@@ -99,7 +99,7 @@ async def test_a_dry_run_over_the_space_of_a_page_changes_nothing(
         (pages / "new.md").write_text("# New\n\nSomething new.\n", encoding="utf-8")
         link = "<https://wiki.example/it/vpn.md#x|VPN>"
         await alice.command(HELP, "/reindex", f"{link} \u2014dry-run")
-        post = await shows(slack, "Dry run over IT: nothing was changed")
+        post = await shows(slack, "Dry run for IT: nothing was changed")
         await alice.command(HELP, "/frontdesk", "status")
 
     assert "is in the space IT" in whispered(slack)
@@ -182,7 +182,7 @@ async def test_the_button_of_a_run_that_is_over_says_so(
     async with serving_application(settings) as client:
         alice = Visitor(slack, client)
         await alice.command(HELP, "/reindex", "IT --dry-run")
-        await shows(slack, "Dry run over IT")
+        await shows(slack, "Dry run for IT")
         pressed = _press(slack, "r0")
         await alice.door.interact(pressed)
         await wait_until(
@@ -225,7 +225,7 @@ async def test_what_could_not_be_read_is_counted_in_the_channel_and_named_to_adm
         await alice.command(alice.direct, "/reindex", "IT")
         own = await shows(slack, "done, but some pages could not be read", alice.direct)
 
-    assert "1 problem; /reindex status tells admins which." in post.shown
+    assert "1 problem; admins see it with /reindex status" in post.shown
     assert "salaries" not in post.shown
     assert "salaries.pdf: " in whispered(slack)
     assert "salaries.pdf: " in own.shown
