@@ -18,13 +18,15 @@ from bot.domain.interactions import (
 )
 from bot.domain.messages import Message, chosen_section_id, edited_id
 from bot.domain.ports import Inbox, Interactions
+from bot.domain.texts import tr
 from bot.web.auth.identity import person_of
 from bot.web.chat.exchanges import Exchanges, is_editable, valid_uuid
 from bot.web.pages import redirect_unless_fragment
+from bot.web.problems import problem
 
 MAX_QUESTION = 4000
 
-_NOT_EDITABLE = "Only your last question can be changed, and only until people have it."
+_NOT_EDITABLE = tr("You can edit only your last question, and only until people have it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ class Asking:
         seen = await self.exchanges.visibility(request, [asked])
         if seen.asked(asked) is None:
             # Its text comes from a page that the asker may not read, and experts perhaps even less.
-            raise web.HTTPConflict(text=seen.why_closed)
+            raise problem(409, seen.why_closed)
         there = await self.interactions.in_thread(asked.message.thread, THREAD_MESSAGES_CHECKED)
         is_last = [each.id for each in there[-1:]] == [asked.id]
         return person_request("" if is_last else typed_question(asked, there))
@@ -82,7 +84,7 @@ class Asking:
         seen = await self.exchanges.visibility(request, [interaction])
         label = await self.exchanges.follow_ups.chosen(request, interaction, seen, chunk_id)
         if label is None:
-            raise web.HTTPConflict(text=seen.why_closed)
+            raise problem(409, seen.why_closed)
         once = chosen_section_id(valid_uuid(str(form.get("message", ""))), chunk_id)
         return await self._exchange(request, await self._accept(request, label, once))
 
@@ -98,7 +100,7 @@ class Asking:
         if interaction.withdrawn:
             return await self._exchange(request, await self._replacement(interaction, again))
         if not await self._may_edit(interaction):
-            raise web.HTTPConflict(text=_NOT_EDITABLE)
+            raise problem(409, _NOT_EDITABLE)
         if interaction.outcome is None:
             await self.inbox.amend(replace(interaction.message, text=question))
             interaction = await self.exchanges.own_interaction(request)
@@ -109,11 +111,11 @@ class Asking:
         return await self._exchange(request, accepted)
 
     async def _replacement(self, withdrawn: Interaction, message_id: str) -> Interaction:
-        """Return the question that replaced a withdrawn one. Raises HTTPConflict without one."""
+        """Return the question that replaced a withdrawn one. Raises Problem (409) without one."""
         replacing = replace(withdrawn.message, id=message_id).interaction_id
         found = await self.interactions.get(replacing)
         if found is None:
-            raise web.HTTPConflict(text=_NOT_EDITABLE)
+            raise problem(409, _NOT_EDITABLE)
         return found
 
     async def _may_edit(self, interaction: Interaction) -> bool:
@@ -139,7 +141,7 @@ class Asking:
         )
         interaction = await self.interactions.get(await self.inbox.accept(message))
         if interaction is None:
-            raise web.HTTPServiceUnavailable(text="Your question could not be kept; ask again.")
+            raise problem(503, tr("Your question could not be saved. Please ask again."))
         return interaction
 
     async def _exchange(self, request: web.Request, interaction: Interaction) -> web.Response:
@@ -148,18 +150,23 @@ class Asking:
 
 
 def _question(given: object) -> str:
-    """Return the question of a form. Raises HTTPUnprocessableEntity."""
-    question = typed_text(given, MAX_QUESTION, "ask with at most")
+    """Return the question of a form. Raises Problem (422)."""
+    question = typed_text(given, MAX_QUESTION)
     if not question:
-        raise web.HTTPUnprocessableEntity(text="Type a question first.")
+        raise problem(422, tr("Type a question first."))
     return question
 
 
-def typed_text(given: object, longest: int, limit: str = "say it in") -> str:
-    """Return the text of a form's field. Raises HTTPUnprocessableEntity if it is too long."""
+def typed_text(given: object, longest: int) -> str:
+    """Return the text of a form's field. Raises Problem (422) if it is too long."""
     text = str(given or "").replace("\r\n", "\n").strip()
     if len(text) > longest:
-        raise web.HTTPUnprocessableEntity(
-            text=f"That is {len(text):,} characters; {limit} {longest:,}."
+        raise problem(
+            422,
+            tr(
+                "The text has {length} characters; the maximum is {most}.",
+                length=len(text),
+                most=longest,
+            ),
         )
     return text

@@ -227,7 +227,7 @@ async def test_a_case_is_acted_on_only_in_the_channel_of_its_card(scene: CaseSce
     copy = scene.slack.write(names.BOT_USER, HELP, dict(scene.card.payload))
     await scene.visitor().click(copy, "Claim")
     await until(lambda: scene.whispered(names.ANNA))
-    assert "isn't here any more" in scene.whispered(names.ANNA)[0]
+    assert "That question is no longer here" in scene.whispered(names.ANNA)[0]
     assert not await scene.history()
 
 
@@ -236,7 +236,7 @@ async def test_a_withdrawn_question_can_not_be_acted_on(scene: CaseScenario) -> 
     await scene.store.work.cancel(question().interaction_id)
     await scene.visitor().click(scene.card, "Claim")
     await until(lambda: scene.whispered(names.ANNA))
-    assert "isn't here any more" in scene.whispered(names.ANNA)[0]
+    assert "That question is no longer here" in scene.whispered(names.ANNA)[0]
 
 
 async def test_who_asked_and_is_a_colleague_is_both(scene: CaseScenario) -> None:
@@ -287,7 +287,7 @@ async def test_asking_again_calls_people_and_says_no_more_than_that(scene: CaseS
     assert (await scene.case()).status.state == "reopened"
     called = scene.slack.in_channel(PEOPLE)[1]
     assert "*A question was opened again* and nobody has it." in called.shown
-    assert scene.told[-1].shown.splitlines()[-2:] == ["You asked again.", "I no longer need it"]
+    assert scene.told[-1].shown.splitlines()[-2:] == ["You asked again.", "No longer needed"]
     assert scene.card.labels[0] == "Claim"
 
 
@@ -313,14 +313,14 @@ async def test_a_release_is_not_told_and_leaves_what_can_still_be_done(scene: Ca
     await scene.act("release")
     await scene.news()
     (told,) = scene.told
-    assert told.labels == ["I no longer need it"]
+    assert told.labels == ["No longer needed"]
 
 
 async def test_others_are_told_that_it_is_not_theirs(scene: CaseScenario) -> None:
     await replied(scene)
     await scene.visitor(names.BOB).click(scene.told[-1], "Ask again")
     await until(lambda: scene.whispered(names.BOB))
-    assert scene.whispered(names.BOB) == ["Only the one who asked can do this."]
+    assert scene.whispered(names.BOB) == ["Only the asker can do this."]
     assert (await scene.case()).status.state == "answered"
 
 
@@ -333,7 +333,10 @@ async def test_a_button_that_was_left_over_says_how_it_is_now(scene: CaseScenari
     left_over.payload["blocks"][-1]["elements"][0]["action_id"] = "asker_reopen"
     await alice.click(left_over, "asker_reopen")
     await until(lambda: scene.whispered(names.ALICE))
-    assert "has your question and has not answered yet" in scene.whispered(names.ALICE)[0]
+    assert (
+        "is working on your question. Close it if you no longer need an answer"
+        in scene.whispered(names.ALICE)[0]
+    )
 
 
 async def test_pressing_twice_is_pressing_once(scene: CaseScenario) -> None:
@@ -349,7 +352,7 @@ async def test_it_is_pressed_where_it_was_asked(scene: CaseScenario) -> None:
     copy = scene.slack.write(names.BOT_USER, PEOPLE, dict(scene.told[0].payload))
     await scene.visitor(names.ALICE).click(copy, "Ask again")
     await until(lambda: scene.whispered(names.ALICE))
-    assert "isn't here any more" in scene.whispered(names.ALICE)[0]
+    assert "That question is no longer here" in scene.whispered(names.ALICE)[0]
 
 
 async def test_in_a_direct_message_it_is_the_same(scene: CaseScenario) -> None:
@@ -370,7 +373,7 @@ async def test_what_could_not_be_edited_is_edited_later(scene: CaseScenario) -> 
     await scene.news()
     scene.ahead = timedelta(minutes=1)
     await scene.news()
-    assert scene.told[-1].labels == ["I no longer need it"]
+    assert scene.told[-1].labels == ["No longer needed"]
     assert len(scene.slack.in_channel(PEOPLE)) == 2
 
 
@@ -460,7 +463,7 @@ def settings(settings: Settings) -> Settings:
 
 async def test_what_nobody_takes_is_put_to_the_second_level(scene: CaseScenario) -> None:
     asked = await second_level(scene)
-    assert "Nobody has taken this question" in asked.shown
+    assert "Nobody has claimed this question" in asked.shown
     assert "vpn down?" in asked.shown
     assert asked.labels[:2] == ["Claim", "Reply"]
     await scene.channel.withdraw(question(), [])

@@ -61,10 +61,10 @@ async def test_a_persons_reply_is_in_the_thread_under_their_name(
 @pytest.mark.parametrize(
     ("step", "words", "shown", "offers"),
     [
-        ("claim", "", "has taken your question.", ["I no longer need it"]),
+        ("claim", "", "has taken your question.", ["No longer needed"]),
         ("decline", "Ask them.", "can't take your question:\nAsk them.", ["Ask again"]),
         ("resolve", "", "closed your question.", ["Ask again"]),
-        ("reopen", "", "opened your question again.", ["I no longer need it"]),
+        ("reopen", "", "opened your question again.", ["No longer needed"]),
     ],
 )
 async def test_each_step_is_told_by_name_with_what_can_be_done_then(
@@ -89,7 +89,7 @@ async def test_whoever_has_no_name_is_still_a_person(
 ) -> None:
     nameless = replace(ANNA, name=" ")
     await channel.tell(question(), notice_of(question(), actor=nameless))
-    assert replies(slack)[0].shown.startswith("*Somebody at the help desk* answered:")
+    assert replies(slack)[0].shown.startswith("*Someone at the help desk* answered:")
 
 
 async def test_mentions_and_dressed_up_links_of_theirs_are_dead(

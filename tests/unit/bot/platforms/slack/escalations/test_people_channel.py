@@ -34,7 +34,7 @@ from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.names import ANNA, GUEST
 from tests.fakes.slack.server import FakeSlack
 
-MORE = ("Give to\u2026", "Note")
+MORE = ("Assign to \u2026", "Note")
 
 
 async def test_slack_shows_cases(channel: SlackChannel) -> None:
@@ -95,10 +95,10 @@ async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
     ]
     assert [state.partition("*")[2].partition("*")[0] for state in states] == [
         "Claimed by Ben Okafor",
-        "Waits for somebody",
+        "Waiting",
         "Answered by Ben Okafor",
-        "Closed by the one who asked",
-        "Opened again, nobody has it",
+        "Closed by the asker",
+        "Reopened, not assigned",
         "Declined by Ben Okafor",
     ]
     assert [labels for _, labels in seen] == [
@@ -222,7 +222,7 @@ async def test_it_goes_where_the_questions_own_channel_asks_people(scene: CaseSc
     await scene.act("release")
     scene.ahead = timedelta(minutes=31)
     await scene.news()
-    assert "Nobody has taken" in scene.slack.in_channel("C0NETWORK")[1].shown
+    assert "Nobody has claimed this question" in scene.slack.in_channel("C0NETWORK")[1].shown
 
     await scene.channel.withdraw(question(), [])
     assert not scene.slack.in_channel("C0NETWORK")

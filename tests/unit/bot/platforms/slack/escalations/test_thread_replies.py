@@ -224,14 +224,14 @@ async def test_a_deletion_after_it_was_sent_takes_it_from_the_asker(scene: CaseS
     await scene.news()
     (told,) = scene.told
     assert ANSWER not in told.raw
-    assert "took the answer back" in told.shown
-    assert told.labels == ["I no longer need it"]
+    assert "corrected the answer." in told.shown
+    assert told.labels == ["No longer needed"]
     assert ANSWER not in scene.card.raw
     assert (await scene.case()).status.state == "claimed"
 
     await scene.act("resolve")
     await scene.news()
-    assert "took the answer back" in scene.told[0].shown
+    assert "corrected the answer." in scene.told[0].shown
 
 
 async def killed_before_noting(scene: CaseScenario, ts: str, pressed: str) -> None:

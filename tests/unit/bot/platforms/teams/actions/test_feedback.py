@@ -354,7 +354,9 @@ async def test_an_empty_form_is_no_judgement(bot: Bot) -> None:
 
 async def test_what_is_too_long_is_told_and_not_cut(bot: Bot) -> None:
     asked = await bot.answered()
-    assert "too long" in await _sent(bot, asked, comment="x" * (LONGEST_COMMENT + 1))
+    assert "The request is too large. The maximum is 1 MB" in await _sent(
+        bot, asked, comment="x" * (LONGEST_COMMENT + 1)
+    )
     assert await _stored_feedback(bot, asked) == []
 
 
@@ -368,7 +370,7 @@ async def test_what_can_not_be_judged_has_no_form_and_takes_none(bot: Bot) -> No
     asked = await bot.answered(Outcome(HANDED_OVER, TRACE))
     dialog = await bot.person().open(bot.reply(asked), "Why no answer")
     assert dialog.labels == []
-    assert "no answer to judge" in await _sent(bot, asked, reason="wrong")
+    assert "There is no answer to rate here any more" in await _sent(bot, asked, reason="wrong")
 
 
 @pytest.mark.parametrize("title", ["It's wrong", "Not what I asked", "Something else"])

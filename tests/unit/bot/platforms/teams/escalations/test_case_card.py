@@ -213,7 +213,7 @@ def test_the_last_words_of_people_come_after_the_state() -> None:
     ]
 
 
-MORE = ("Give to\u2026", "Send", "Note", "Send")
+MORE = ("Assign to \u2026", "Send", "Note", "Send")
 
 
 @pytest.mark.parametrize(
