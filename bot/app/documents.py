@@ -81,10 +81,13 @@ class DocumentServices:
         """Returns the next scheduled runs; None without a scheduler."""
         return None if self.scheduler is None else with_bot_errors(self.scheduler.next_passes)
 
-    async def open(self, _: web.Application) -> AsyncIterator[None]:
-        """Resume interrupted runs, start the schedule, and stop both with the server."""
+    async def open(self, _: web.Application, *, works: bool = True) -> AsyncIterator[None]:
+        """Resume interrupted runs, start the schedule, and stop both with the server.
+
+        A server that does not work runs only what somebody starts there.
+        """
         try:
-            async with open_library(self.library, self.scheduler):
+            async with open_library(self.library, self.scheduler, maintained=works):
                 yield
         finally:
             if self.wiki is not None:

@@ -20,6 +20,7 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknow
 from bot.domain.interactions import Interaction, PostedRef
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Channel, Interactions, Withdraws
+from bot.domain.texts import tr
 from bot.escalations import lifecycle
 from bot.escalations.asker_notices import notice_of
 from bot.escalations.case_view import CaseView
@@ -141,7 +142,7 @@ for an assignment and an asker's agreement to show more, of which who has the ca
 
 An opening is among them for questions whose answer could not be delivered; others have a card.
 """
-_CORRECTED = "This is the corrected answer."
+_CORRECTED = tr("This is the corrected answer.")
 
 
 class NoticeDelivery:

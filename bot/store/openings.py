@@ -30,7 +30,7 @@ _DEADLOCK = "40P01"
 @dataclass(frozen=True, slots=True)
 class _Arrival:
     message: Message
-    owner: str
+    owner: str | None
     kept: asyncio.Future[Interaction]
 
 
@@ -46,7 +46,7 @@ class GroupedOpenings:
         self._arrived: deque[_Arrival] = deque()
         self._writing: asyncio.Task[None] | None = None
 
-    async def open(self, message: Message, owner: str) -> Interaction:
+    async def open(self, message: Message, owner: str | None) -> Interaction:
         """Record a message unless it is recorded already; return the recorded interaction."""
         kept: asyncio.Future[Interaction] = asyncio.get_running_loop().create_future()
         self._arrived.append(_Arrival(message, owner, kept))

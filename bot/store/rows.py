@@ -84,8 +84,8 @@ class Rows:
         """Return the interaction in a row. Raises InteractionUnknown if there is none."""
         return self.interaction(known_row(interaction_id, row))
 
-    def opened(self, message: Message, owner: str) -> dict[str, object]:
-        """Return the row of a new interaction, claimed by ``owner``."""
+    def opened(self, message: Message, owner: str | None) -> dict[str, object]:
+        """Return the row of a new interaction, claimed by ``owner``, if any."""
         return {
             "id": message.interaction_id,
             "tenant": message.thread.tenant,

@@ -9,10 +9,9 @@ from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost
-from bot.domain.handoff import question_of_person_request
+from bot.domain.handoff import own_words, question_of_person_request
 from bot.domain.interactions import (
     Claim,
-    Clarification,
     Escalation,
     Interaction,
     Outcome,
@@ -75,8 +74,14 @@ class StoredWork:
         self._rows = Rows()
         self._openings = GroupedOpenings(transactions, self._rows)
 
-    async def open(self, message: Message, owner: str) -> Interaction:
+    async def open(self, message: Message, owner: str | None) -> Interaction:
         return await self._openings.open(message, owner)
+
+    async def take(self, owner: str, most: int) -> Sequence[Interaction]:
+        statement = leases.take_unclaimed(self._transactions.dialect, owner, most)
+        async with self._transactions.writing(lasting=False) as connection:
+            taken = [self._rows.interaction(row) for row in await connection.execute(statement)]
+        return sorted(taken, key=lambda each: each.number)
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
         take = leases.claim_work(interaction_id, owner, self._transactions.dialect)
@@ -190,8 +195,9 @@ class StoredWork:
                 person=f"{tenant}:{person}",
                 channel=f"{tenant}:{channel}",
                 answered=status != "working",
+                unclaimed=status == "working" and claimed is None,
             )
-            for each, epoch, status, tenant, thread, person, channel in found
+            for each, epoch, status, claimed, tenant, thread, person, channel in found
         ]
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
@@ -304,14 +310,9 @@ class StoredWork:
 
     async def _own_words(self, connection: AsyncConnection, asked: Message) -> str:
         """Return what an asker wrote: of a chosen option the question that it made clear."""
-        text = asked.text
         query = queries.select_history(asked.thread, asked.interaction_id, _OPTIONS_IN_A_ROW)
-        for row in (await connection.execute(*query)).all():
-            before = self._rows.interaction(row)
-            response = before.outcome.response if before.outcome else None
-            if isinstance(response, Clarification) and text in response.options:
-                text = before.message.text
-        return text
+        before = (await connection.execute(*query)).all()
+        return own_words(asked, map(self._rows.interaction, before))
 
     async def _append(
         self,
@@ -387,5 +388,5 @@ def _without_words(message: Message) -> Message:
 
 def _naming(outcome: Outcome, response: Escalation, written: str, own: str) -> Outcome:
     """Return an outcome whose case names what the asker wrote themselves."""
-    named = response.question.replace(written, own, 1)
-    return replace(outcome, response=replace(response, question=named))
+    question = response.question.replace(written, own, 1)
+    return replace(outcome, response=replace(response, question=question))

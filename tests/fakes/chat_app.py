@@ -13,7 +13,7 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
-from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.admission import Admission, VouchedDirectory, with_admission_results
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadablePassages
 from bot.domain.formatting import option_label
@@ -55,8 +55,10 @@ class VpnDesk:
         self.asked.append(inquiry)
         await report(Stage.SEARCHING)
         await self.may_answer.wait()
-        text = inquiry.message.text
-        trace = Trace(route=route(Intent.DOMAIN, text), threshold=0.65)
+        return with_admission_results(inquiry, self._outcome(inquiry.message.text))
+
+    def _outcome(self, text: str) -> Outcome:
+        trace = Trace(route=route(Intent.DOMAIN, text), threshold=0.65, heard=())
         if "809" in text:
             found = f"From the wiki:\n\n> {QUOTE} [1]"
             return Outcome(Reply(found, "found", (SOURCE,), confidence=0.8), trace)
@@ -73,7 +75,10 @@ class VpnDesk:
 
 @dataclass
 class OnePageIndex:
+    """Has the page that VpnDesk quotes; ``further`` are the sections below the quoted one."""
+
     readers: frozenset[Principal] = frozenset({Principal("everyone")})
+    further: Sequence[Chunk] = ()
 
     async def spaces(self, tenant: str) -> Mapping[str, int]:
         return {"IT": 1}
@@ -81,7 +86,8 @@ class OnePageIndex:
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> Sequence[Chunk]:
-        return [VPN] if (space, page_id) == ("IT", "vpn.md") and readers & self.readers else []
+        there = (space, page_id) == ("IT", "vpn.md") and readers & self.readers
+        return [VPN, *self.further] if there else []
 
 
 @asynccontextmanager
@@ -152,7 +158,7 @@ class Browser:
         return await response.text()
 
     async def conversation(self) -> str:
-        found = re.search(r'hx-post="/chat/([^"]+)"', await self.get("/"))
+        found = re.search(r'hx-post="/chat/([^"/]+)"', await self.get("/"))
         assert found
         return found.group(1)
 

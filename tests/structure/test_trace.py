@@ -8,8 +8,11 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 101, "Slack": 99, "Teams": 106}
-"""Files that an answered question passes; docs/adr/0019 says why not fewer, 0020, 0021 why more."""
+MOST_FILES = {"the web": 103, "Slack": 100, "Teams": 107}
+"""Files that an answered question passes; docs/adr/0019 says why not fewer, 0020, 0021 why more.
+
+On the web two are about what can be done with the last question: edit it, and ask what is beside.
+"""
 
 
 @pytest.mark.parametrize("platform", WAYS)

@@ -122,7 +122,9 @@ class OnWeb:
         return "refused" if response.status == 422 else "send it again"
 
     async def edit(self, question: Question, text: str) -> None:
-        raise Missing
+        response = await self._post(f"{self._path(question)}/edit", question=text)
+        assert response.status == 200, await response.text()
+        self._exchanges[question.number] = exchange_of(await response.text())
 
     async def delete(self, question: Question) -> None:
         response = await self._post(f"{self._path(question)}/withdraw")

@@ -1,0 +1,135 @@
+"""What is asked beside typing, in a real Chromium: a section beside, an edited question."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from aiohttp.test_utils import TestServer
+from playwright.async_api import Browser, expect
+
+from bot.store.database import Store
+from tests.e2e.chromium import (
+    DESKTOP,
+    NEEDS_AXE,
+    NEEDS_CHROMIUM,
+    Look,
+    Visit,
+    in_looks,
+    visiting,
+)
+from tests.fakes.builders import chunk
+from tests.fakes.chat_app import OnePageIndex, VpnDesk, chat_app
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.browser,
+    NEEDS_CHROMIUM,
+]
+HEADINGS = ("Use a hotspot", "Error 812 and other errors of the client on Windows", "Mobile")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def desk() -> VpnDesk:
+    return VpnDesk()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def url(tmp_path: Path, store: Store, desk: VpnDesk) -> AsyncIterator[str]:
+    further = [
+        chunk("Text.", chunk_id=f"c{place}", section=heading)
+        for place, heading in enumerate(HEADINGS, 2)
+    ]
+    pages = OnePageIndex(further=further)
+    async with chat_app(tmp_path, store, pages, desk) as app, TestServer(app) as server:
+        yield str(server.make_url("/")).rstrip("/")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(chromium: Browser, url: str) -> AsyncIterator[Visit]:
+    async with visiting(chromium, url, DESKTOP) as opened:
+        yield opened
+
+
+@NEEDS_AXE
+@in_looks()
+async def test_what_can_be_asked_next_shuts_nobody_out(visit: Visit, look: Look) -> None:
+    await visit.look(look)
+    await visit.ask("vpn says error 809")
+    await visit.shuts_nobody_out(f"next-{look.name}")
+    await visit.page.get_by_text("Edit", exact=True).click()
+    await expect(visit.page.get_by_role("textbox", name="Your question, changed")).to_be_focused()
+    await visit.shuts_nobody_out(f"edit-{look.name}")
+
+
+async def test_a_section_beside_is_asked_about_by_a_click(visit: Visit, desk: VpnDesk) -> None:
+    page = visit.page
+    await visit.ask("error 809")
+    await page.get_by_role("button", name="Use a hotspot").dblclick()
+    await expect(page.locator(".exchange")).to_have_count(2)
+    await expect(page.locator(".working")).to_have_count(0)
+
+    assert [each.message.text for each in desk.asked] == ["error 809", "VPN: Use a hotspot"]
+    await expect(page.locator(".further")).to_be_hidden()
+
+
+async def test_an_edited_question_is_asked_again_by_keyboard(visit: Visit, desk: VpnDesk) -> None:
+    page = visit.page
+    await visit.ask("pet 809")
+    await page.locator(".edit summary").focus()
+    await page.keyboard.press("Enter")
+    changed = page.get_by_role("textbox", name="Your question, changed")
+    await expect(changed).to_be_focused()
+    await page.keyboard.type(", please")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".asked")).to_contain_text("pet 809, please")
+    await expect(page.locator(".answer.found")).to_have_count(1)
+
+    assert [each.message.text for each in desk.asked] == ["pet 809", "pet 809, please"]
+    await expect(page.locator(".exchange")).to_have_count(1)
+    await page.reload()
+    await expect(page.locator(".exchange")).to_have_count(1)
+
+
+async def test_escape_leaves_a_question_as_it_was(visit: Visit, desk: VpnDesk) -> None:
+    page = visit.page
+    await visit.ask("error 809")
+    await page.get_by_text("Edit", exact=True).click()
+    await page.get_by_role("textbox", name="Your question, changed").fill("another")
+    await page.keyboard.press("Escape")
+
+    await expect(page.locator(".edit summary")).to_be_focused()
+    await expect(page.locator(".edit textarea")).to_have_value("error 809")
+    assert len(desk.asked) == 1
+
+
+async def test_only_the_last_question_offers_to_be_edited(visit: Visit) -> None:
+    await visit.ask("error 809")
+    await visit.ask("error 809 again")
+
+    await expect(visit.page.locator(".edit").first).to_be_hidden()
+    await expect(visit.page.locator(".edit").last).to_be_visible()
+
+
+async def test_without_scripts_sections_and_edits_work(chromium: Browser, url: str) -> None:
+    context = await chromium.new_context(java_script_enabled=False)
+    page = await context.new_page()
+    await page.goto(url)
+    await page.get_by_role("textbox", name="Your question").fill("error 809")
+    await page.get_by_role("button", name="Ask", exact=True).click()
+    await expect(page.locator(".answer.found")).to_have_count(1)
+    await page.get_by_role("button", name="Mobile").click()
+    await expect(page.locator(".exchange")).to_have_count(2)
+    await expect(page.locator(".asked").last).to_contain_text("VPN: Mobile")
+    await page.get_by_role("textbox", name="Your question").fill("error 809 now")
+    await page.get_by_role("button", name="Ask", exact=True).click()
+    await expect(page.locator(".answer.found")).to_have_count(2)
+    await page.get_by_text("Edit", exact=True).click()
+    await page.get_by_role("textbox", name="Your question, changed").fill("error 809 later")
+    await page.get_by_role("button", name="Ask again").click()
+
+    await expect(page.locator(".asked").last).to_contain_text("error 809 later")
+    await expect(page.locator(".exchange")).to_have_count(3)
+    await context.close()
