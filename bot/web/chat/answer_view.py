@@ -34,6 +34,7 @@ from bot.domain.interactions import (
     Response,
     Source,
 )
+from bot.domain.markdown import clip
 from bot.domain.messages import Activity, Stage
 from bot.domain.outcomes import confidence_level, explanation_title
 from bot.domain.urls import QUOTE_MARK, quotes_of
@@ -104,6 +105,7 @@ _HEADINGS = {"found": "From the wiki", "answer": "Answer", "generic": ""}
 _WITHDRAWN = "This question was withdrawn."
 _GIVEN_UP = "This did not work. Please ask again."
 _LONG_QUESTION = 600
+_LONGEST_FILE_NAME = 60
 _MAX_LABEL = 90
 _MAX_QUOTE_IN_A_LINK = 600
 _MAX_QUOTES_IN_A_LINK = 10
@@ -146,6 +148,7 @@ class ExchangeView:
     label: str
     long: bool
     working: bool
+    files: tuple[str, ...] = ()
     withdrawn: bool = False
     step: str = ""
     stage: str = ""
@@ -255,14 +258,16 @@ def _without_closed_pages(
 
 
 def _question_view(interaction: Interaction) -> ExchangeView:
-    question = interaction.message.text
-    line = " ".join(question.split())
+    message = interaction.message
+    question = message.text
+    line = " ".join(message.asked.split())
     return ExchangeView(
         id=interaction.id,
         question=question,
         label=line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026",
         long=len(question) > _LONG_QUESTION,
         working=False,
+        files=tuple(clip(each.name, _LONGEST_FILE_NAME) for each in message.attachments),
     )
 
 

@@ -101,6 +101,7 @@ class OnWeb:
             pages=OnePageIndex(),
             readable=ReadsEverything(),
             tenant=self.settings.tenant,
+            data_dir=self.settings.data_dir,
         )
 
     async def ask(self, question: Question) -> Receipt:

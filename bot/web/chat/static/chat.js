@@ -8,6 +8,8 @@
   const trouble = document.getElementById("trouble");
   const status = document.getElementById("status");
   const count = document.getElementById("count");
+  const files = document.getElementById("file");
+  const chosen = document.getElementById("files");
   const longest = Number(box.dataset.longest);
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -21,10 +23,13 @@
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   };
   const length = (text) => [...text].length;
-  let attempt = { text: "", id: "" };
+  let attempt = { key: "", id: "" };
 
   const wrong = (text) => {
-    if (!text) return "Type a question first.";
+    const large = [...files.files].find((file) => file.size > Number(files.dataset.largest));
+    if (files.files.length > Number(files.dataset.most)) return `I read at most ${files.dataset.most} files. Remove some.`;
+    if (large) return `"${large.name}" is larger than ${Number(files.dataset.largest) / 1e6} MB. Send a part of it.`;
+    if (!text && !files.files.length) return "Type a question first.";
     const size = length(text);
     if (size <= longest) return "";
     return `That is ${size.toLocaleString("en")} characters. Please shorten it to ${longest.toLocaleString("en")}.`;
@@ -35,6 +40,28 @@
     const size = length(box.value.trim());
     count.textContent = size > longest * 0.9 ? `${size.toLocaleString("en")} of ${longest.toLocaleString("en")} characters` : "";
   };
+
+  // Files that go along: named below the box, and removed all at once.
+  const key = (text) => JSON.stringify([text, ...[...files.files].map((file) => [file.name, file.size, file.lastModified])]);
+  const list = () => {
+    chosen.hidden = !files.files.length;
+    chosen.firstElementChild.textContent = [...files.files].map((file) => file.name).join(", ");
+  };
+  const leaveOut = () => {
+    files.value = "";
+    list();
+  };
+  files.addEventListener("change", () => {
+    list();
+    say(files.files.length ? wrong(box.value.trim() || " ") : "");
+    box.focus();
+  });
+  chosen.querySelector("button").addEventListener("click", () => {
+    leaveOut();
+    say("");
+    box.focus();
+  });
+  list();
 
   // Signing in again comes back here: what is in the box goes along.
   const KEPT = "question";
@@ -59,14 +86,17 @@
       box.focus();
       return;
     }
-    if (attempt.text !== text) attempt = { text, id: newId() };
+    if (attempt.key !== key(text)) attempt = { key: key(text), id: newId() };
     event.detail.parameters.set("question", text);
     event.detail.parameters.set("message", attempt.id);
   });
   form.addEventListener("htmx:afterRequest", (event) => {
     if (event.target !== form || !event.detail.successful) return;
-    if (box.value.trim() === attempt.text) box.value = "";
-    attempt = { text: "", id: "" };
+    if (key(box.value.trim()) === attempt.key) {
+      box.value = "";
+      leaveOut();
+    }
+    attempt = { key: "", id: "" };
     say("");
     fit();
   });
