@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from aiohttp import FormData
+from aiohttp.test_utils import TestClient, TestServer
 from sqlalchemy import select
 
 from bot.answering.attachments import MOST_BYTES, MOST_FILES
@@ -14,8 +18,9 @@ from bot.domain.messages import InteractionId
 from bot.store.database import Store
 from bot.store.question_files import QuestionFileRow
 from bot.store.tables import InteractionRow
-from tests.fakes.chat_app import QUOTE, Browser, VpnDesk, exchange_of
+from tests.fakes.chat_app import QUOTE, Browser, OnePageIndex, VpnDesk, chat_app, exchange_of
 from tests.fakes.durable_inbox import stored_interaction
+from tests.fakes.http_server import wait_until
 
 LOG = b"10:00 ok\n10:01 ERROR 809 canary\n"
 
@@ -233,3 +238,27 @@ async def test_a_question_edited_in_time_keeps_its_file(browser: Browser, desk: 
         pass
     assert QUOTE in answer
     assert [each.name for each in desk.asked[-1].attached] == ["vpn.log"]
+
+
+async def test_a_file_is_read_after_the_next_start_of_a_server_that_died(
+    tmp_path: Path, store: Store
+) -> None:
+    dying, next_one = VpnDesk(), VpnDesk()
+    dying.may_answer.clear()
+    async with _browsing(tmp_path, store, dying) as browser:
+        await send(browser, f"/chat/{await browser.conversation()}", form(VPN_LOG))
+        await wait_until(lambda: dying.asked)
+    async with _browsing(tmp_path, store, next_one):
+        await wait_until(lambda: next_one.asked)
+
+    assert [each.text for each in next_one.asked[0].attached] == [LOG.decode()]
+
+
+@asynccontextmanager
+async def _browsing(tmp_path: Path, store: Store, desk: VpnDesk) -> AsyncIterator[Browser]:
+    async with (
+        chat_app(tmp_path, store, OnePageIndex(), desk, drain_seconds=0) as app,
+        TestClient(TestServer(app)) as client,
+    ):
+        client.session.headers["Accept"] = "text/html"
+        yield Browser(client)
