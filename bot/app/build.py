@@ -46,7 +46,7 @@ from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
 from bot.web.closed_doors import refuse_all_but_probes
 from bot.web.forms import upload_limits
-from bot.web.pages.languages import UI_LANGUAGE
+from bot.web.languages import UI_LANGUAGE
 from ingestion.config import Settings as IngestionSettings
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")

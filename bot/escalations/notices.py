@@ -20,6 +20,7 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknow
 from bot.domain.interactions import Interaction, PostedRef
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Channel, Interactions, Withdraws
+from bot.domain.texts import tr
 from bot.escalations.asker_notices import notice_of
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
@@ -140,7 +141,7 @@ for an assignment, of which the assignee is told.
 
 An opening is among them for questions whose answer could not be delivered; others have a card.
 """
-_CORRECTED = "This is the corrected answer."
+_CORRECTED = tr("This is the corrected answer.")
 
 
 class NoticeDelivery:

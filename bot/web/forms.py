@@ -92,6 +92,12 @@ class UploadLimits:
     cure: str = "Split it, or have MAX_UPLOAD_MB raised."
 
     @property
+    def megabytes(self) -> str:
+        """The maximum size of a file, as people read it."""
+        binary = self.bytes % _MEGABYTE == 0
+        return f"{self.bytes / (_MEGABYTE if binary else 1e6):g}"
+
+    @property
     def body(self) -> int:
         """The maximum number of bytes of the whole request."""
         return self.files * self.bytes + FORM_OVERHEAD_BYTES
@@ -203,5 +209,4 @@ async def _save_pieces(
 
 
 def _too_large(name: str, bounds: UploadLimits) -> Problem:
-    most = bounds.bytes // _MEGABYTE if bounds.bytes % _MEGABYTE == 0 else bounds.bytes / 1e6
-    return problem(413, f"{name[:100]!r} is larger than {most:g} MB.", cure=bounds.cure)
+    return problem(413, f"{name[:100]!r} is larger than {bounds.megabytes} MB.", cure=bounds.cure)

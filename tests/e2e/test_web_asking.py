@@ -61,7 +61,7 @@ async def test_what_can_be_asked_next_shuts_nobody_out(visit: Visit, look: Look)
     await visit.ask("vpn says error 809")
     await visit.shuts_nobody_out(f"next-{look.name}")
     await visit.page.get_by_text("Edit", exact=True).click()
-    await expect(visit.page.get_by_role("textbox", name="Your question, changed")).to_be_focused()
+    await expect(visit.page.get_by_role("textbox", name="Your edited question")).to_be_focused()
     await visit.shuts_nobody_out(f"edit-{look.name}")
 
 
@@ -81,7 +81,7 @@ async def test_an_edited_question_is_asked_again_by_keyboard(visit: Visit, desk:
     await visit.ask("pet 809")
     await page.locator(".edit summary").focus()
     await page.keyboard.press("Enter")
-    changed = page.get_by_role("textbox", name="Your question, changed")
+    changed = page.get_by_role("textbox", name="Your edited question")
     await expect(changed).to_be_focused()
     await page.keyboard.type(", please")
     await page.keyboard.press("Enter")
@@ -98,7 +98,7 @@ async def test_escape_leaves_a_question_as_it_was(visit: Visit, desk: VpnDesk) -
     page = visit.page
     await visit.ask("error 809")
     await page.get_by_text("Edit", exact=True).click()
-    await page.get_by_role("textbox", name="Your question, changed").fill("another")
+    await page.get_by_role("textbox", name="Your edited question").fill("another")
     await page.keyboard.press("Escape")
 
     await expect(page.locator(".edit summary")).to_be_focused()
@@ -149,7 +149,7 @@ async def test_a_file_alone_is_sent_and_one_that_was_removed_is_not(
     await expect(page.locator(".exchange")).to_have_count(1)
     await expect(page.locator(".working")).to_have_count(0)
     await page.locator("#file").set_input_files([VPN_LOG])
-    await page.get_by_role("button", name="Remove").click()
+    await page.get_by_role("button", name="Remove the files").click()
     await visit.ask("error 809")
 
     assert [len(each.attached) for each in desk.asked] == [1, 0]
@@ -207,7 +207,7 @@ async def test_without_scripts_sections_and_edits_work(chromium: Browser, url: s
     await page.get_by_role("button", name="Ask", exact=True).click()
     await expect(page.locator(".answer.found")).to_have_count(2)
     await page.get_by_text("Edit", exact=True).click()
-    await page.get_by_role("textbox", name="Your question, changed").fill("error 809 later")
+    await page.get_by_role("textbox", name="Your edited question").fill("error 809 later")
     await page.get_by_role("button", name="Ask again").click()
 
     await expect(page.locator(".asked").last).to_contain_text("error 809 later")

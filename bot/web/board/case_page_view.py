@@ -10,7 +10,6 @@ from typing import get_args
 from markupsafe import Markup
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
-from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.cases import Act, Actor, Case, CaseStep, State
 from bot.domain.errors import ActRefused
 from bot.domain.interactions import Source
@@ -244,7 +243,7 @@ def _reasons(case: Case, finding: SearchFinding) -> tuple[str, ...]:
     if finding.confidence is not None and finding.threshold is not None:
         why.append(_confidence_text(finding, finding.confidence, finding.threshold))
     if finding.missing:
-        why.append(join_texts(" ", (MISSING_INTRO, finding.missing)))
+        why.append(tr("The wiki doesn't say: {missing}", missing=finding.missing))
     return tuple(why)
 
 

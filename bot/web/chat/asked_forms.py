@@ -18,7 +18,9 @@ from bot.answering.attachments import MOST_BYTES, MOST_FILES, attachment_kind
 from bot.domain.json_codec import without_surrogates
 from bot.domain.markdown import clip
 from bot.domain.messages import Attachment, sent_along
+from bot.domain.texts import tr
 from bot.web.forms import ReceivedFile, UploadLimits, read_form, receive_form
+from bot.web.problems import problem
 
 MAX_QUESTION = 4000
 
@@ -39,16 +41,16 @@ class AskedForm:
 
 
 async def read_asked(request: web.Request, data_dir: Path) -> AskedForm:
-    """Read the form of a question. Raises Problem, HTTPUnprocessableEntity."""
+    """Read the form of a question. Raises Problem."""
     if request.content_type == "multipart/form-data":
         async with receive_form(request, data_dir, FILE_LIMITS) as form:
             files = [await asyncio.to_thread(_attachment, each) for each in form.files]
             fields = form.texts
     else:
         files, fields = [], {name: str(value) for name, value in (await read_form(request)).items()}
-    question = typed_text(fields.get("question"), MAX_QUESTION, "ask with at most")
+    question = typed_text(fields.get("question"), MAX_QUESTION)
     if not question and not files:
-        raise web.HTTPUnprocessableEntity(text="Type a question first.")
+        raise problem(422, tr("Type a question first."))
     return AskedForm(question, tuple(files), fields)
 
 
@@ -76,11 +78,16 @@ def _printable(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
-def typed_text(given: object, longest: int, limit: str = "say it in") -> str:
-    """Return the text of a form's field. Raises HTTPUnprocessableEntity if it is too long."""
+def typed_text(given: object, longest: int) -> str:
+    """Return the text of a form's field. Raises Problem (422) if it is too long."""
     text = str(given or "").replace("\r\n", "\n").strip()
     if len(text) > longest:
-        raise web.HTTPUnprocessableEntity(
-            text=f"That is {len(text):,} characters; {limit} {longest:,}."
+        raise problem(
+            422,
+            tr(
+                "The text has {length} characters; the maximum is {most}.",
+                length=len(text),
+                most=longest,
+            ),
         )
     return text

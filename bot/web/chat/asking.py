@@ -19,14 +19,15 @@ from bot.domain.interactions import (
 )
 from bot.domain.messages import Attachment, Message, chosen_section_id, edited_id
 from bot.domain.ports import Inbox, Interactions
+from bot.domain.texts import tr
 from bot.web.auth.identity import person_of
 from bot.web.chat.asked_forms import FILE_LIMITS, read_asked
 from bot.web.chat.exchanges import Exchanges, is_editable, valid_uuid
 from bot.web.pages import redirect_unless_fragment
-from bot.web.problems import allow_larger_body
+from bot.web.problems import allow_larger_body, problem
 
 _WITH_FILES = ("/chat/{conversation}", "/chat/{conversation}/{id}/edit")
-_NOT_EDITABLE = "Only your last question can be changed, and only until people have it."
+_NOT_EDITABLE = tr("You can edit only your last question, and only until people have it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class Asking:
         seen = await self.exchanges.visibility(request, [asked])
         if seen.asked(asked) is None:
             # Its text comes from a page that the asker may not read, and experts perhaps even less.
-            raise web.HTTPConflict(text=seen.why_closed)
+            raise problem(409, seen.why_closed)
         there = await self.interactions.in_thread(asked.message.thread, THREAD_MESSAGES_CHECKED)
         is_last = [each.id for each in there[-1:]] == [asked.id]
         return person_request("" if is_last else typed_question(asked, there))
@@ -87,7 +88,7 @@ class Asking:
         seen = await self.exchanges.visibility(request, [interaction])
         label = await self.exchanges.follow_ups.chosen(request, interaction, seen, chunk_id)
         if label is None:
-            raise web.HTTPConflict(text=seen.why_closed)
+            raise problem(409, seen.why_closed)
         once = chosen_section_id(valid_uuid(str(form.get("message", ""))), chunk_id)
         return await self._exchange(request, await self._accept(request, label, once))
 
@@ -104,7 +105,7 @@ class Asking:
         if interaction.withdrawn:
             return await self._exchange(request, await self._replacement(interaction, again))
         if not await self._may_edit(interaction):
-            raise web.HTTPConflict(text=_NOT_EDITABLE)
+            raise problem(409, _NOT_EDITABLE)
         if interaction.outcome is None and not form.files:
             await self.inbox.amend(replace(interaction.message, text=form.question))
             interaction = await self.exchanges.own_interaction(request)
@@ -115,11 +116,11 @@ class Asking:
         return await self._exchange(request, accepted)
 
     async def _replacement(self, withdrawn: Interaction, message_id: str) -> Interaction:
-        """Return the question that replaced a withdrawn one. Raises HTTPConflict without one."""
+        """Return the question that replaced a withdrawn one. Raises Problem (409) without one."""
         replacing = replace(withdrawn.message, id=message_id).interaction_id
         found = await self.interactions.get(replacing)
         if found is None:
-            raise web.HTTPConflict(text=_NOT_EDITABLE)
+            raise problem(409, _NOT_EDITABLE)
         return found
 
     async def _may_edit(self, interaction: Interaction) -> bool:
@@ -152,7 +153,7 @@ class Asking:
         )
         interaction = await self.interactions.get(await self.inbox.accept(message))
         if interaction is None:
-            raise web.HTTPServiceUnavailable(text="Your question could not be kept; ask again.")
+            raise problem(503, tr("Your question could not be saved. Please ask again."))
         return interaction
 
     async def _exchange(self, request: web.Request, interaction: Interaction) -> web.Response:

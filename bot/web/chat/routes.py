@@ -20,6 +20,8 @@ from bot.domain.health import NOTHING_INDEXED
 from bot.domain.interactions import Interaction, Vote, new_feedback
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
+from bot.domain.texts import tr
+from bot.domain.texts.dates import utc_moment
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
@@ -37,6 +39,7 @@ from bot.web.chat.history import (
 )
 from bot.web.chat.stored_pages import StoredPageRoutes, StoredPages
 from bot.web.pages import add_pages, redirect_unless_fragment
+from bot.web.problems import problem
 from rag.errors import RagError
 
 HERE = Path(__file__).parent
@@ -47,7 +50,7 @@ MAX_COMMENT_LENGTH = 500
 MAX_REOPEN_LENGTH = 1000
 """Maximum number of characters of a reopening message."""
 
-_NO_ANSWER = "There is no answer to judge."
+_NO_ANSWER = tr("There is no answer to rate.")
 
 
 def mount_chat(
@@ -134,6 +137,7 @@ class ChatRoutes:
             {
                 "conversation": conversation,
                 "exchanges": exchanges,
+                "moment_text": utc_moment,
                 "starters": self.starters,
                 "placeholder": self.placeholder,
                 "trouble": "" if exchanges else await self._nothing_indexed(),
@@ -172,7 +176,7 @@ class ChatRoutes:
         interaction = await self.exchanges.own_interaction(request)
         outcome = interaction.outcome
         if outcome is None:
-            raise web.HTTPNotFound(text="There is no answer to explain yet.")
+            raise problem(404, tr("There is no answer to explain yet."))
         seen = await self.exchanges.visibility(request, [interaction])
         shown = seen.explained(interaction, outcome)
         left_out = len(shown.trace.passages) < len(outcome.trace.passages)
@@ -208,7 +212,7 @@ class FeedbackActions:
             if not await votes.vote(*about, vote):
                 await votes.take_back(*about, vote)
         except (FeedbackInvalid, InteractionUnknown) as error:
-            raise web.HTTPNotFound(text=_NO_ANSWER) from error
+            raise problem(404, _NO_ANSWER) from error
         return await self._votes(request, interaction)
 
     async def reason(self, request: web.Request) -> web.Response:
@@ -225,14 +229,14 @@ class FeedbackActions:
                 comment=comment,
             )
         except FeedbackInvalid as error:
-            raise web.HTTPUnprocessableEntity(text=str(error)) from error
+            raise problem(422, str(error)) from error
         await self.interactions.rate(said)
         return await self._votes(request, interaction)
 
     async def _rateable(self, request: web.Request) -> Interaction:
         interaction = await self.exchanges.own_interaction(request)
         if not can_be_rated(interaction.outcome):
-            raise web.HTTPNotFound(text=_NO_ANSWER)
+            raise problem(404, _NO_ANSWER)
         return interaction
 
     async def _votes(self, request: web.Request, interaction: Interaction) -> web.Response:
@@ -245,7 +249,7 @@ def _thumb(given: str) -> Vote:
         return "up"
     if given == "down":
         return "down"
-    raise web.HTTPUnprocessableEntity(text=f"A vote is 'up' or 'down', not {given!r}.")
+    raise problem(422, f"A vote is 'up' or 'down', not {given!r}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,12 +294,16 @@ class CaseActions:
         interaction = await self.exchanges.own_interaction(request)
         case = await self.exchanges.case_card(interaction)
         if case is None:
-            raise web.HTTPNotFound(text="Nobody was asked about this question.")
+            raise problem(404, tr("Nobody was asked about this question."))
         return interaction, case
 
 
 def _render_card(request: web.Request, interaction: Interaction, case: CaseCard) -> web.Response:
-    context = {"conversation": interaction.message.thread.id, "case": case}
+    context = {
+        "conversation": interaction.message.thread.id,
+        "case": case,
+        "moment_text": utc_moment,
+    }
     return aiohttp_jinja2.render_template("web/case.html", request, context)
 
 
@@ -304,4 +312,4 @@ def _case_act(given: str) -> Act:
         return "resolve"
     if given == "reopen":
         return "reopen"
-    raise web.HTTPUnprocessableEntity(text=f"Here one can 'resolve' or 'reopen', not {given!r}.")
+    raise problem(422, f"Send 'resolve' or 'reopen', not {given!r}.")

@@ -248,9 +248,9 @@ async def test_status_is_short_and_for_who_asks(bot: Bot) -> None:
     await bot.person(ALICE).command(HELP, "/frontdesk", "status")
     await bot.person(BOB).command(HELP, "/frontdesk", "status")
 
-    assert "Parts:" in seen(bot.slack, ALICE)
-    assert "I am ready." in seen(bot.slack, BOB)
-    assert "Parts:" not in seen(bot.slack, BOB)
+    assert "Components:" in seen(bot.slack, ALICE)
+    assert "I'm ready." in seen(bot.slack, BOB)
+    assert "Components:" not in seen(bot.slack, BOB)
 
 
 async def test_a_slip_is_told_with_what_can_be_said_and_nothing_in_it_is_live(bot: Bot) -> None:
