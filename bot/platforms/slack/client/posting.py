@@ -26,6 +26,7 @@ from bot.platforms.slack.client.errors import (
     result_unknown,
 )
 from bot.platforms.slack.client.rate_limits import ApiCaller, Clock
+from bot.platforms.slack.client.web import language_of
 from bot.platforms.slack.payloads.events import is_slack_url
 from bot.platforms.slack.rendering import MessageForm, MessageForms, blocks_of, shorten
 
@@ -163,9 +164,10 @@ async def send_response(
         "unfurl_links": False,
         "unfurl_media": False,
     }
+    rendered = language_of(web).render_all(payload)
     await caller.call(
         _RESPONSE_URL,
-        lambda: _post_response(web, url, payload, command_reply=options.command_reply),
+        lambda: _post_response(web, url, rendered, command_reply=options.command_reply),
         # Slack limits each URL by itself: one user must not hold the others.
         channel=url,
         needs_token=options.command_reply,

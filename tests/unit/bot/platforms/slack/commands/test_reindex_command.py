@@ -208,7 +208,7 @@ async def test_in_a_shared_channel_it_is_shown_directly_and_that_is_told(
         alice = Visitor(slack, client)
         await alice.command(SHARED, "/reindex", "all")
         await shows(slack, "Reindexing all spaces: done", alice.direct)
-        await wait_until(lambda: "I've written to you directly" in whispered(slack))
+        await wait_until(lambda: "I've sent you a direct message" in whispered(slack))
 
     assert slack.answers(SHARED) == []
 
