@@ -30,7 +30,7 @@ from bot.platforms.slack.actions.interactivity import (
     typed_value,
 )
 from bot.platforms.slack.client.api import SlackClient
-from bot.platforms.slack.client.web import language_of
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.payloads.actions import CASE_KEEP, KEEP_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
 from bot.platforms.slack.payloads.markup import escaped_label

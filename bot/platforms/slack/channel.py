@@ -22,8 +22,8 @@ from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.platforms.slack.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.posting import TextWebClient
 from bot.platforms.slack.client.rate_limits import ApiCaller
-from bot.platforms.slack.client.web import TextWebClient
 from bot.platforms.slack.drafts import Drafts
 from bot.platforms.slack.health_checks import PEOPLE_PART, HealthChecks
 from bot.platforms.slack.members import Colleagues, MentionNames

@@ -43,7 +43,7 @@ from bot.platforms.slack.actions.interactivity import (
     submitted_field,
 )
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.client.web import language_of
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at

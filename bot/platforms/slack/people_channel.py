@@ -64,7 +64,7 @@ from bot.platforms.slack.case_card import (
 )
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
-from bot.platforms.slack.client.web import language_of
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.notices import reminder_message
 from bot.platforms.slack.payloads.events import id_at, object_at, text_at
 from bot.platforms.slack.payloads.markup import escaped_label

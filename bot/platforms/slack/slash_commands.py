@@ -34,7 +34,7 @@ from bot.domain.messages import Message, Person, Thread
 from bot.domain.texts import join_texts, tr
 from bot.platforms.slack.actions.answer_buttons import ExplanationModals
 from bot.platforms.slack.channel import SlackChannel
-from bot.platforms.slack.client.web import language_of
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.payloads.events import Event, id_at, text_at, ts_at
 from bot.platforms.slack.payloads.markup import escaped, from_mrkdwn, unescaped
 from bot.platforms.slack.payloads.metadata import Place

@@ -49,7 +49,7 @@ from bot.platforms.slack.actions.interactivity import (
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NeverPermitted
-from bot.platforms.slack.client.web import language_of
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, REASON, REASON_FORM
 from bot.platforms.slack.payloads.events import (

@@ -323,7 +323,17 @@ async def test_it_says_how_long_the_question_waits_and_where_it_is(
     assert "> vpn down?" in post.shown
     assert f"p{card.ts.replace('.', '')}|Show question>" in post.shown
     address = f"https://desk.example.com/board/escalations/{question().interaction_id}"
-    assert f"<{address}|Take it on the board>" in post.shown
+    assert f"<{address}|Open on the board>" in post.shown
+
+
+async def test_it_is_in_the_language_of_the_workspace(
+    slack: FakeSlack, settings: Settings, clock: Clock
+) -> None:
+    german = settings.model_copy(update={"ui_language": "de"})
+    await connect(german, caller=clock.caller()).remind(waiting(), PING)
+    post = slack.in_channel(PEOPLE)[-1]
+    assert f"Im Board: {question().interaction_id}" in post.shown
+    assert "Nobody" not in str(post.payload)
 
 
 async def test_without_an_address_it_is_named(slack: FakeSlack, channel: SlackChannel) -> None:
