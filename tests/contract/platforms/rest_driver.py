@@ -34,9 +34,9 @@ _ASK_SECONDS = 0.3
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 504: "kept", 422: "refused", 503: "send it again"}
 _DID = {
     "claim": "is working on your question",
-    "reply": "answered:",
-    "decline": "can't take it:",
-    "resolve": "closed it",
+    "reply": "replied:",
+    "decline": "can't help with your question",
+    "resolve": "closed your question",
 }
 _OPENABLE = re.compile(r"https?://|/pages/")
 
