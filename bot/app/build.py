@@ -260,6 +260,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         pages=services.components.index,
         readable=ReadableInIndex(services.components.index),
         tenant=settings.tenant,
+        data_dir=settings.data_dir,
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )

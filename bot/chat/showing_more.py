@@ -15,14 +15,15 @@ from bot.domain.cases import Case, expert_of
 from bot.domain.errors import ActRefused
 from bot.domain.messages import InteractionId
 from bot.domain.ports import Directory
+from bot.domain.texts import tr
 from bot.escalations.cards import CardActions
 from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import display_name
 from rag.types import EVERYONE
 
-WITHHELD = "An answer from pages that you may not read, or that have changed since."
-NO_ANSWER = "No answer."
-NOTHING_LEFT = "Nothing of it is left to show: it was withdrawn since."
+WITHHELD = tr("An answer from pages that you may not read, or that have changed since.")
+NO_ANSWER = tr("No answer.")
+NOTHING_LEFT = tr("Nothing is left to show: it was withdrawn.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class MoreShown:
     @property
     def heading(self) -> str:
         """The title, which says whose words these are; it has a name as it is."""
-        return f"{display_name(self.case.asker_name)} agreed to show this, once"
+        return tr("{name} agreed to show this, once", name=display_name(self.case.asker_name))
 
 
 @dataclass(frozen=True, slots=True)

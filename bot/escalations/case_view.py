@@ -188,7 +188,7 @@ _PEOPLE_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
 }
 
 ASK_MORE = CaseButton("ask_more", tr("Ask to see more"))
-SEE_MORE = CaseButton("see_more", tr("Show the conversation"), first=True)
+SEE_MORE = CaseButton("see_more", tr("See what was said"), first=True)
 _CONSENT_BUTTONS = (
     CaseButton("show_more", tr("Show them"), first=True),
     CaseButton("keep_more", tr("No")),

@@ -15,6 +15,7 @@ from bot.domain.cases import Act, CaseStep, Notice, Step
 from bot.domain.errors import ActRefused
 from bot.domain.handoff import is_person_request
 from bot.domain.interactions import Interaction
+from bot.domain.texts import tr
 
 MOST_SHOWN = 10
 """Maximum number of earlier exchanges that are shown."""
@@ -29,25 +30,27 @@ _ENDS: frozenset[Step] = frozenset(
     {"keep_more", "see_more", "release", "resolve", "decline", "reopen"}
 )
 ANSWER_REMARKS: Mapping[Step, str] = {
-    "show_more": "You agreed to show it.",
-    "keep_more": "You said no, so it is not shown.",
+    "show_more": tr("You agreed to show it."),
+    "keep_more": tr("You said no, so it is not shown."),
 }
 """What stands below a request once its asker has answered it."""
 
-WANTS_MORE = (
+WANTS_MORE = tr(
     "would like to see what you asked me here before: your own questions of the last seven days, "
     "ten at most, with my answers. Nothing is shown unless you agree; then it is shown once, to "
     "who looks after your question."
 )
 """Text after the expert's name, which asks for the asker's agreement."""
 
-NOTHING_EARLIER = "There is nothing that they asked here before, so there is nothing to ask for."
-INDEX_UNAVAILABLE = (
+NOTHING_EARLIER = tr(
+    "There is nothing that they asked here before, so there is nothing to ask for."
+)
+INDEX_UNAVAILABLE = tr(
     "It can't be told just now which answers you may read, so nothing is shown. Try again in a "
     "minute."
 )
-_NOT_ASKED = "That isn't asked any more, so nothing is shown."
-_NOT_ALLOWED = "There is nothing open to see. Ask the one who asked first."
+_NOT_ASKED = tr("That isn't asked any more, so nothing is shown.")
+_NOT_ALLOWED = tr("There is nothing to see. Ask the asker first.")
 
 
 @dataclass(frozen=True, slots=True)

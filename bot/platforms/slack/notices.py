@@ -22,6 +22,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, split
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, on_texts, tr
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text
 from bot.escalations.case_view import CaseButton, platform_of, reminder_text
 from bot.escalations.casework import Casework
@@ -76,7 +77,7 @@ def notice_messages(
     Below the last are the buttons ``offers``, and ``remark``, a line of ours.
     """
     news = notice_text(notice)
-    opening = f"{bold(clip(news.name, 80))} {news.did}"
+    opening = join_texts(" ", (bold(clip(news.name, 80)), news.did))
     sections = [opening, *_sections(news.words)]
     parts = [
         sections[at : at + _MOST_NOTICE_SECTIONS]
@@ -86,6 +87,7 @@ def notice_messages(
     return (*(_forms(part, ()) for part in parts[:-1]), _forms(parts[-1], below))
 
 
+@on_texts
 def with_links(text: str) -> str:
     """Return a person's words, escaped; plain https addresses become links, and nothing else."""
     return "".join(_with_links(text))
@@ -125,7 +127,7 @@ def _value(notice: Notice, act: Act) -> str:
 
 
 def _forms(sections: Sequence[str], below: tuple[Block, ...]) -> MessageForms:
-    text = "\n\n".join(sections)
+    text = join_texts("\n\n", sections)
     blocks = tuple(map(section, sections))
     with_buttons = (MessageForm(text, (*blocks, *below)),) if below else ()
     return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
@@ -145,11 +147,17 @@ def reminder_message(
     matter, more = reminder_text(case, notice, now)
     platform = platform_of(case)
     ours = platform == "slack"
-    question = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
-    quoted = f"> {with_links(question)}" if ours else with_links(question)
-    where = " \u00b7 ".join(links) or f"On the board it is {case.interaction_id}."
-    text = f"{bold(matter)}{escaped(more)}\n{quoted}\n{where}"
+    quoted: str = tr("Asked on {platform}.", platform=platform)
+    if ours:
+        quoted = f"> {with_links(clip(case.question, _QUESTION_LENGTH))}"
+    where = join_texts(" \u00b7 ", links) if links else _on_board(case)
+    said = join_texts("", (bold(matter), escaped(more)))
+    text = join_texts("\n", (said, quoted, where))
     return (MessageForm(text, (section(text),)), MessageForm(text))
+
+
+def _on_board(case: Case) -> str:
+    return tr("On the board: {id}", id=case.interaction_id)
 
 
 _LONGEST_QUESTION = 200
@@ -219,7 +227,8 @@ class AskerNotices:
         """Return a line that names a question asked by command, "" for any other question."""
         if not is_command(message):
             return ""
-        return f"You asked by command: {clip(await self._question(message), _LONGEST_QUESTION)}"
+        question = clip(await self._question(message), _LONGEST_QUESTION)
+        return tr("You asked with a command: {question}", question=question)
 
     async def _question(self, message: Message) -> str:
         """Return the question as people see it: a press that asks for them has no text."""
@@ -253,7 +262,7 @@ class AskerButtons:
         await self.casework.act(self.targets.tenant, case_id, act, actor, detail=detail)
 
 
-_SHARED = "Another company reads this channel, so no digest is sent there."
+_SHARED = "Another company can read this channel, so no digest is sent there."
 
 
 class Digests:
@@ -282,7 +291,7 @@ class Digests:
 def _digest_forms(sending: Sending) -> MessageForms:
     digest = sending.digest
     parts = [
-        f"{bold(heading)}\n" + "\n".join(map(with_links, lines))
+        join_texts("\n", [bold(heading), *map(with_links, lines)])
         for heading, lines in digest.sections
     ]
     shown = (bold(digest.subject), *(clip(part, SECTION_LIMIT) for part in parts))

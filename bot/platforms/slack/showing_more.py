@@ -10,6 +10,7 @@ from slack_bolt.app.async_app import AsyncApp
 from bot.chat.actions import interaction_named
 from bot.chat.showing_more import NOTHING_LEFT, MoreShown, SeeMore, answer_of
 from bot.domain.markdown import disarm, split, without_direction_marks
+from bot.domain.texts import tr
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, modal
 from bot.platforms.slack.case_card import time_ago
 from bot.platforms.slack.client.api import SlackClient
@@ -20,7 +21,7 @@ from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, section
 _MOST_BLOCKS = 100
 _LONGEST_SECTION = SECTION_LIMIT // 2
 """Characters before escaping, which may make a text longer."""
-_CUT_NOTE = "There is more, but not enough room for it here."
+_CUT_NOTE = tr("There is more, but not enough room for it here.")
 
 
 class SeeMoreButton:
@@ -47,7 +48,7 @@ def more_modal(shown: MoreShown) -> Mapping[str, object]:
     blocks = tuple(_blocks(shown))
     if len(blocks) > _MOST_BLOCKS:
         blocks = (*blocks[: _MOST_BLOCKS - 1], context(_CUT_NOTE))
-    return modal(MORE_VIEW, "Said before", blocks)
+    return modal(MORE_VIEW, tr("Earlier messages"), blocks)
 
 
 def _blocks(shown: MoreShown) -> Iterator[Block]:

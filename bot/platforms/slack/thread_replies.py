@@ -12,6 +12,7 @@ from bot.chat.actions import UNKNOWN, ActingUser, ActionRejected
 from bot.chat.thread_replies import ThreadOffer, ThreadReplies
 from bot.domain.errors import DeliveryRefused
 from bot.domain.messages import Message, Thread
+from bot.domain.texts import tr
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, presser_in
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
@@ -21,7 +22,7 @@ from bot.platforms.slack.payloads.markup import escaped
 from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import MessageForm, MessageForms, actions, button, section
 
-_KEEP_LABEL = "No, it stays here"
+_KEEP_LABEL = tr("No, keep it here")
 
 log = structlog.get_logger(__name__)
 

@@ -7,6 +7,7 @@ from functools import partial
 from bot.chat.showing_more import NOTHING_LEFT, MoreShown, SeeMore, answer_of
 from bot.domain.errors import ActRefused, DeliveryRefused
 from bot.domain.markdown import disarm, split
+from bot.domain.texts import tr
 from bot.escalations.cards import CardActions
 from bot.platforms.teams.case_card import PresserNote
 from bot.platforms.teams.client.api import TeamsClient
@@ -18,7 +19,7 @@ from bot.platforms.teams.people_channel import PeopleChannel
 from bot.platforms.teams.rendering.cards import card_answer
 from bot.platforms.teams.rendering.text import CONTENT_BUDGET, size, teams_markdown, teams_plain
 
-_NO_CHAT = (
+_NO_CHAT = tr(
     "I can show it in a personal chat alone, and I have none with you. Add me for yourself, write "
     "to me there, and press again; or look at it on the board."
 )

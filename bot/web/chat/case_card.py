@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from bot.domain.cases import Case, CaseStep, State
 from bot.domain.messages import InteractionId
-from bot.domain.texts import changed, tr
+from bot.domain.texts import changed, join_texts, tr
 from bot.escalations.history import for_asker
 from bot.escalations.lifecycle import OWNED, UNSETTLED, WAITING, display_name
 from bot.escalations.showing_more import WANTS_MORE, request_in
@@ -96,7 +96,7 @@ def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
         said=tuple(said for step in steps if (said := _card_entry(step)) is not None),
         close=_CLOSE_LABELS.get(state, ""),
         can_reopen=state in _REOPENED_FROM,
-        wanted=f"{display_name(case.status.owner_name)} {WANTS_MORE}" if asked else "",
+        wanted=join_texts(" ", (display_name(case.status.owner_name), WANTS_MORE)) if asked else "",
         request=request.number if request is not None and asked else 0,
     )
 

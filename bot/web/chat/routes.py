@@ -27,7 +27,8 @@ from bot.escalations.lifecycle import ASKERS_ACTS
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
-from bot.web.chat.asking import MAX_QUESTION, Asking, typed_text
+from bot.web.chat.asked_forms import FILE_LIMITS, MAX_QUESTION, typed_text
+from bot.web.chat.asking import Asking
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.event_stream import EventStreams
 from bot.web.chat.exchanges import Exchanges, valid_uuid
@@ -66,6 +67,7 @@ def mount_chat(
     pages: StoredPages,
     readable: ReadablePassages,
     tenant: str,
+    data_dir: Path,
     starters: Sequence[str] = (),
     placeholder: str = "",
 ) -> None:
@@ -91,7 +93,9 @@ def mount_chat(
         starters=starters,
         placeholder=placeholder,
     ).mount(app)
-    Asking(exchanges=exchanges, inbox=inbox, interactions=interactions).mount(app)
+    Asking(exchanges=exchanges, inbox=inbox, interactions=interactions, data_dir=data_dir).mount(
+        app
+    )
     FeedbackActions(exchanges, interactions).mount(app)
     CaseActions(exchanges, cases).mount(app)
     history.mount(app)
@@ -141,6 +145,7 @@ class ChatRoutes:
                 "trouble": "" if exchanges else await self._nothing_indexed(),
                 "shortened": len(exchanges) == MAX_EXCHANGES,
                 "longest": MAX_QUESTION,
+                "file_limits": FILE_LIMITS,
                 **await self.history.beside(request, HistoryQuery(open=conversation)),
             },
         )

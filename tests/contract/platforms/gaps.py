@@ -124,7 +124,6 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
                 _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_PRACTISE),
-                _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _ON_A_PAGE: (_OWN_CASES,),
                 _NOT_INSTALLED: _INSTALLING,

@@ -34,10 +34,10 @@ _ASK_SECONDS = 0.3
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 504: "kept", 422: "refused", 503: "send it again"}
 _DID = {
     "claim": "is working on your question",
-    "reply": "answered:",
-    "decline": "can't take it:",
-    "resolve": "closed it",
-    "ask_more": "would like to see more",
+    "reply": "replied:",
+    "decline": "can't help with your question",
+    "resolve": "closed your question",
+    "ask_more": "would like to see",
 }
 _ANSWERS = {"Show them": "show_more", "No": "keep_more"}
 _OPENABLE = re.compile(r"https?://|/pages/")

@@ -133,7 +133,7 @@ def test_what_went_before_is_short_and_withheld_where_it_must_be() -> None:
     rich, *_ = written(question(), seen(words="word " * 300))
     assert rich.count("\u2192") >= 5
     assert (
-        "an answer from pages that not everyone may read"
+        "_an answer from pages that not everyone can read_"
         in (written(question(), seen(withheld=True))[0])
     )
 
@@ -155,7 +155,7 @@ def test_a_direct_message_has_no_link() -> None:
     private = replace(question(), private=True)
     text = written(private, seen(), replace(WAYS, thread=""))[0]
     assert "Asked in a direct message" in text
-    assert "Open the thread" not in text
+    assert "Open thread" not in text
 
 
 def test_where_slack_gives_no_address_it_is_still_no_direct_message() -> None:

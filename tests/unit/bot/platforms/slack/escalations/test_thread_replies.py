@@ -84,7 +84,7 @@ async def test_a_mention_below_a_card_is_offered_without_the_mention(scene: Case
 async def test_what_stays_below_a_card_is_not_sent(scene: CaseScenario) -> None:
     await scene.ask()
     ts = await below_card(scene)
-    await press(scene, "No, it stays here")
+    await press(scene, "No, keep it here")
     await scene.news()
     assert (await said(scene), scene.told) == ([], [])
     assert ANSWER not in (await scene.store.notes.get("acme", f"slack:written:{PEOPLE}:{ts}") or "")
