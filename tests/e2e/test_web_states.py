@@ -164,7 +164,7 @@ async def test_parts_are_what_they_are_and_code_is_copied_by_keyboard(
     await page.evaluate("(() => { navigator.clipboard.writeText = () => Promise.reject(); })()")
     await page.keyboard.press("Enter")
 
-    await expect(page.get_by_role("button", name="Copied code")).to_be_visible()
+    await expect(page.get_by_role("button", name="Copied", exact=True)).to_be_visible()
     assert await page.evaluate("getSelection().toString()") == RUN.text
 
 
