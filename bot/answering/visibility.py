@@ -28,15 +28,16 @@ from bot.domain.interactions import (
     Trace,
 )
 from bot.domain.messages import FoundPassage, Message, chosen_section, is_chosen_option
+from bot.domain.texts import tr
 from rag.errors import RagError
 from rag.ports import ReadsChunks, SearchIndex
 from rag.types import EVERYONE, Chunk, Principal
 
-PAGE_CLOSED = "The page behind this is no longer open to you, or is gone, so it is not shown."
+PAGE_CLOSED = tr("You no longer have access to the page behind this, or it is gone.")
 """Replaces an answer based on a page that its reader may not read now."""
 
-ACCESS_NOT_KNOWN = (
-    "I can't tell just now whether the page behind this is open to you, so I don't show it."
+ACCESS_NOT_KNOWN = tr(
+    "I can't check right now whether you have access to the page behind this, so it is not shown."
 )
 """Replaces such an answer while the index is unavailable."""
 

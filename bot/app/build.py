@@ -46,7 +46,7 @@ from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
 from bot.web.closed_doors import refuse_all_but_probes
 from bot.web.forms import upload_limits
-from bot.web.pages.languages import UI_LANGUAGE
+from bot.web.languages import UI_LANGUAGE
 from ingestion.config import Settings as IngestionSettings
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
@@ -231,6 +231,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
             tenant=settings.tenant,
             searches=store.searches,
             cases=services.background.cases,
+            works=services.context.casework,
             interactions=store.interactions,
             usage=store.usage,
         ),
@@ -259,6 +260,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         pages=services.components.index,
         readable=ReadableInIndex(services.components.index),
         tenant=settings.tenant,
+        data_dir=settings.data_dir,
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )

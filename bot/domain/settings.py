@@ -82,7 +82,7 @@ class Settings(ChatSettings):
         60, alias="FRONTDESK_LONGEST_WAIT_MINUTES", ge=0, description="Then it goes to people."
     )
     ui_language: Literal["en", "de", "browser"] = Field(
-        "en", description="Language of web pages; `browser`: what each asks for. German is partial."
+        "en", description="Language of web pages; `browser`: what each browser asks for."
     )
     retention_days: int = Field(
         365,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.domain.texts import tr
+from bot.domain.texts import number_text, tr
 
 SignalKind = Literal["share", "number", "count", "yes"]
 """Format of a value: as a percentage, with two decimals, as an integer, or as yes or no."""
@@ -16,8 +16,7 @@ SignalKind = Literal["share", "number", "count", "yes"]
 class Signal:
     """A signal's display name and format.
 
-    ``against`` is the clause that describes a poor value, for the middle of a sentence. Its
-    placeholder ``{asked}`` is "your question", or "the question" for other readers.
+    ``against`` is the clause that describes a poor value, for the middle of a sentence.
     """
 
     name: str
@@ -25,14 +24,14 @@ class Signal:
     against: str = ""
 
 
-_WEAK = "the passages fit {asked} only weakly"
-_NO_LEAD = "no passage stands out from the others"
-_RIVALS = "other pages are nearly as close"
-_SECTIONS = "another section is nearly as close"
-_WORDS = "few words of {asked} are in the passages"
-_LINES = "no line answers {asked} closely"
-_DROPPED = "some statements did not pass the checks"
-_WORDING = "the answer says more than its lines do"
+_WEAK = tr("the passages only loosely match the question")
+_NO_LEAD = tr("no passage stands out from the others")
+_RIVALS = tr("other pages match almost as well")
+_SECTIONS = tr("another section matches almost as well")
+_WORDS = tr("few words of the question are in the passages")
+_LINES = tr("no line answers the question directly")
+_DROPPED = tr("some statements did not pass the checks")
+_WORDING = tr("the answer says more than the lines it cites")
 
 SIGNALS: Mapping[str, Signal] = {
     "score_best": Signal(tr("Strength of the best passage"), against=_WEAK),
@@ -47,13 +46,15 @@ SIGNALS: Mapping[str, Signal] = {
     "tokens_lead": Signal(tr("Word by word, lead over other pages"), against=_RIVALS),
     "rank_agreement": Signal(
         tr("Found both by words and by meaning"),
-        against="searching by words and by meaning led to different passages",
+        against=tr("searching by words and by meaning led to different passages"),
     ),
     "pages_close": Signal(
-        tr("Pages that are about equally good"), against="several pages fit about equally well"
+        tr("Pages that are about equally good"),
+        against=tr("several pages match about equally well"),
     ),
     "best_page_share": Signal(
-        tr("Passages from the best page"), against="what fits is scattered over several pages"
+        tr("Passages from the best page"),
+        against=tr("the matching text is spread over several pages"),
     ),
     "coverage_best": Signal(
         tr("Question's words in the passage with most of them"), against=_WORDS
@@ -69,11 +70,11 @@ SIGNALS: Mapping[str, Signal] = {
     "composer_best_quote_cosine": Signal(tr("Same meaning, best line"), against=_LINES),
     "composer_quotes_coverage": Signal(
         tr("Question's words in the best quoted lines"),
-        against="the lines found leave words of {asked} open",
+        against=tr("the lines found don't cover all words of the question"),
     ),
     "composer_section_coverage": Signal(
         tr("Question's words in all that is shown"),
-        against="what is shown leaves words of {asked} open",
+        against=tr("what is shown doesn't cover all words of the question"),
     ),
     "composer_section_score": Signal(tr("Fit of the best section"), "number", _LINES),
     "composer_section_gap": Signal(
@@ -88,31 +89,35 @@ SIGNALS: Mapping[str, Signal] = {
     "composer_answer_type_missing": Signal(
         tr("The kind of answer asked for is missing"),
         "yes",
-        "no line has what you asked for, such as a date or an amount",
+        tr("no line has what was asked for, such as a date or an amount"),
     ),
     "composer_defines_term": Signal(tr("The meaning that was asked for is shown"), "yes"),
     "composer_answerable": Signal(
-        tr("The model says the pages answer it"), "yes", "the model found no answer in the pages"
+        tr("The model says the pages answer it"),
+        "yes",
+        tr("the model found no answer in the pages"),
     ),
     "composer_claims_kept_share": Signal(tr("Statements that passed the checks"), against=_DROPPED),
     "composer_lines_found_share": Signal(
-        tr("Cited lines that there are"), against="the model cited lines that are not there"
+        tr("Cited lines that exist"), against=tr("the model cited lines that don't exist")
     ),
     "composer_sources_distinct": Signal(tr("Different passages cited"), "count"),
     "composer_pages_distinct": Signal(tr("Different pages cited"), "count"),
     "composer_conflict": Signal(tr("The model says that pages contradict each other"), "yes"),
     "composer_partial": Signal(
-        tr("The model says something is missing"), "yes", "the model says that something is missing"
+        tr("The model says something is missing"),
+        "yes",
+        tr("the model says that something is missing"),
     ),
     "composer_figures_quoted": Signal(tr("Statements whose numbers are quoted"), against=_WORDING),
     "composer_words_supported": Signal(tr("Answer's words that its lines have"), against=_WORDING),
     "composer_wording_literal": Signal(tr("Pairs of words that its lines have"), against=_WORDING),
     "composer_self_rating": Signal(
-        tr("How sure the model says it is"), against="the model is not certain"
+        tr("How sure the model says it is"), against=tr("the model is not certain")
     ),
     "careful_rule": Signal(
         tr("The model's certainty, less what it says is missing and each failed check"),
-        against="the model is not certain, says that something is missing, or a check failed",
+        against=tr("the model is not certain, says that something is missing, or a check failed"),
     ),
 }
 
@@ -137,7 +142,7 @@ TIMING_NAMES: Mapping[str, str] = {
 
 CALL_NAMES: Mapping[str, str] = {
     "understand": tr("Understanding the question"),
-    "intent": tr("What kind of question it is"),  # this and the next: in older records
+    "intent": tr("Determining the kind of question"),  # this and the next: in older records
     "rewrite": tr("Completing a follow-up question"),
     "search_plan": tr("Planning the search"),
     "answer": tr("Composing the answer"),
@@ -157,7 +162,7 @@ def format_signal(signal: Signal, value: float) -> str:
         case "share":
             return f"{value:.0%}"
         case "number":
-            return f"{value:.2f}"
+            return number_text(f"{value:.2f}")
         case "count":
             return f"{value:.0f}"
         case "yes":

@@ -67,6 +67,12 @@ def day_and_month(day: date) -> Text:
     return tr("{day} {month}", day=str(day.day), month=_SHORT_MONTHS[day.month - 1])
 
 
+def short_day_of_year(day: date) -> Text:
+    """Return a day of another year: ``3 Nov 2026``."""
+    month = _SHORT_MONTHS[day.month - 1]
+    return tr("{day} {month} {year}", day=str(day.day), month=month, year=str(day.year))
+
+
 def short_date(day: date) -> Text:
     """Return a day of these weeks: ``Mon 3 Nov``."""
     weekday, month = _SHORT_WEEKDAYS[day.weekday()], _SHORT_MONTHS[day.month - 1]

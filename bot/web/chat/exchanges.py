@@ -22,12 +22,15 @@ from bot.domain.interactions import (
 from bot.domain.messages import InteractionId, Person, Thread, is_chosen_option
 from bot.domain.ports import Interactions
 from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.texts import tr
+from bot.domain.texts.dates import utc_moment
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import person_of, principals_of
 from bot.web.chat.answer_view import ExchangeView, exchange_view
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.case_card import case_card as card_of
 from bot.web.chat.follow_ups import FollowUps
+from bot.web.problems import problem
 
 _SHOWN = 50
 Listed = TypeVar("Listed", ThreadSummary, FoundQuestion)
@@ -53,7 +56,7 @@ class Exchanges:
         conversation = valid_uuid(request.match_info["conversation"])
         thread = self.thread(request, conversation)
         if interaction is None or interaction.message.thread != thread:
-            raise web.HTTPNotFound(text="There is no such question in this conversation.")
+            raise problem(404, tr("This question is not in this conversation."))
         return interaction
 
     async def visibility(self, request: web.Request, shown: Sequence[Interaction]) -> Visibility:
@@ -159,7 +162,11 @@ def may_have_case(interaction: Interaction) -> bool:
 def _render(
     request: web.Request, template: str, interaction: Interaction, view: ExchangeView
 ) -> web.Response:
-    context = {"conversation": interaction.message.thread.id, "exchange": view}
+    context = {
+        "conversation": interaction.message.thread.id,
+        "exchange": view,
+        "moment_text": utc_moment,
+    }
     return aiohttp_jinja2.render_template(template, request, context)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,16 +15,20 @@ from bot.answering.explanations.view import explanation_view
 from bot.answering.gate import Gate
 from bot.answering.visibility import ReadablePassages
 from bot.chat.votes import AnswerVotes, can_be_rated
-from bot.domain.cases import Act, Actor
+from bot.domain.cases import Act, ActDetail, Actor
 from bot.domain.errors import ActRefused, FeedbackInvalid, InteractionUnknown
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.interactions import Interaction, Vote, new_feedback
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
+from bot.domain.texts import tr
+from bot.domain.texts.dates import utc_moment
+from bot.escalations.lifecycle import ASKERS_ACTS
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
-from bot.web.chat.asking import MAX_QUESTION, Asking, typed_text
+from bot.web.chat.asked_forms import FILE_LIMITS, MAX_QUESTION, typed_text
+from bot.web.chat.asking import Asking
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.event_stream import EventStreams
 from bot.web.chat.exchanges import Exchanges, valid_uuid
@@ -36,6 +41,7 @@ from bot.web.chat.history import (
 )
 from bot.web.chat.stored_pages import StoredPageRoutes, StoredPages
 from bot.web.pages import add_pages, redirect_unless_fragment
+from bot.web.problems import problem
 from rag.errors import RagError
 
 HERE = Path(__file__).parent
@@ -46,7 +52,7 @@ MAX_COMMENT_LENGTH = 500
 MAX_REOPEN_LENGTH = 1000
 """Maximum number of characters of a reopening message."""
 
-_NO_ANSWER = "There is no answer to judge."
+_NO_ANSWER = tr("There is no answer to rate.")
 
 
 def mount_chat(
@@ -61,6 +67,7 @@ def mount_chat(
     pages: StoredPages,
     readable: ReadablePassages,
     tenant: str,
+    data_dir: Path,
     starters: Sequence[str] = (),
     placeholder: str = "",
 ) -> None:
@@ -86,7 +93,9 @@ def mount_chat(
         starters=starters,
         placeholder=placeholder,
     ).mount(app)
-    Asking(exchanges=exchanges, inbox=inbox, interactions=interactions).mount(app)
+    Asking(exchanges=exchanges, inbox=inbox, interactions=interactions, data_dir=data_dir).mount(
+        app
+    )
     FeedbackActions(exchanges, interactions).mount(app)
     CaseActions(exchanges, cases).mount(app)
     history.mount(app)
@@ -130,11 +139,13 @@ class ChatRoutes:
             {
                 "conversation": conversation,
                 "exchanges": exchanges,
+                "moment_text": utc_moment,
                 "starters": self.starters,
                 "placeholder": self.placeholder,
                 "trouble": "" if exchanges else await self._nothing_indexed(),
                 "shortened": len(exchanges) == MAX_EXCHANGES,
                 "longest": MAX_QUESTION,
+                "file_limits": FILE_LIMITS,
                 **await self.history.beside(request, HistoryQuery(open=conversation)),
             },
         )
@@ -167,7 +178,7 @@ class ChatRoutes:
         interaction = await self.exchanges.own_interaction(request)
         outcome = interaction.outcome
         if outcome is None:
-            raise web.HTTPNotFound(text="There is no answer to explain yet.")
+            raise problem(404, tr("There is no answer to explain yet."))
         seen = await self.exchanges.visibility(request, [interaction])
         shown = seen.explained(interaction, outcome)
         left_out = len(shown.trace.passages) < len(outcome.trace.passages)
@@ -203,7 +214,7 @@ class FeedbackActions:
             if not await votes.vote(*about, vote):
                 await votes.take_back(*about, vote)
         except (FeedbackInvalid, InteractionUnknown) as error:
-            raise web.HTTPNotFound(text=_NO_ANSWER) from error
+            raise problem(404, _NO_ANSWER) from error
         return await self._votes(request, interaction)
 
     async def reason(self, request: web.Request) -> web.Response:
@@ -220,14 +231,14 @@ class FeedbackActions:
                 comment=comment,
             )
         except FeedbackInvalid as error:
-            raise web.HTTPUnprocessableEntity(text=str(error)) from error
+            raise problem(422, str(error)) from error
         await self.interactions.rate(said)
         return await self._votes(request, interaction)
 
     async def _rateable(self, request: web.Request) -> Interaction:
         interaction = await self.exchanges.own_interaction(request)
         if not can_be_rated(interaction.outcome):
-            raise web.HTTPNotFound(text=_NO_ANSWER)
+            raise problem(404, _NO_ANSWER)
         return interaction
 
     async def _votes(self, request: web.Request, interaction: Interaction) -> web.Response:
@@ -240,7 +251,7 @@ def _thumb(given: str) -> Vote:
         return "up"
     if given == "down":
         return "down"
-    raise web.HTTPUnprocessableEntity(text=f"A vote is 'up' or 'down', not {given!r}.")
+    raise problem(422, f"A vote is 'up' or 'down', not {given!r}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +274,7 @@ class CaseActions:
         return _render_card(request, interaction, case)
 
     async def act(self, request: web.Request) -> web.Response:
-        """Close or reopen a case; a refusal is shown on the card."""
+        """Close or reopen a case, or answer a request; a refusal is shown on the card."""
         interaction, _ = await self._found(request)
         form = await request.post()
         act = _case_act(str(form.get("act", "")))
@@ -273,7 +284,7 @@ class CaseActions:
         trouble = ""
         try:
             await self.cases.act(
-                interaction.message.thread.tenant, interaction.id, act, actor, text
+                interaction.message.thread.tenant, interaction.id, act, actor, text, _about(form)
             )
         except ActRefused as error:
             trouble = str(error)
@@ -285,18 +296,29 @@ class CaseActions:
         interaction = await self.exchanges.own_interaction(request)
         case = await self.exchanges.case_card(interaction)
         if case is None:
-            raise web.HTTPNotFound(text="Nobody was asked about this question.")
+            raise problem(404, tr("Nobody was asked about this question."))
         return interaction, case
 
 
 def _render_card(request: web.Request, interaction: Interaction, case: CaseCard) -> web.Response:
-    context = {"conversation": interaction.message.thread.id, "case": case}
+    context = {
+        "conversation": interaction.message.thread.id,
+        "case": case,
+        "moment_text": utc_moment,
+    }
     return aiohttp_jinja2.render_template("web/case.html", request, context)
 
 
 def _case_act(given: str) -> Act:
-    if given == "resolve":
-        return "resolve"
-    if given == "reopen":
-        return "reopen"
-    raise web.HTTPUnprocessableEntity(text=f"Here one can 'resolve' or 'reopen', not {given!r}.")
+    for act in sorted(ASKERS_ACTS):
+        if given == act:
+            return act
+    possible = ", ".join(map(repr, sorted(ASKERS_ACTS)))
+    raise problem(422, f"Send one of {possible}, not {given!r}.")
+
+
+def _about(form: Mapping[str, object]) -> ActDetail:
+    """Return the request to see more that a form answers."""
+    given = str(form.get("about", ""))
+    number = int(given) if re.fullmatch("[1-9][0-9]{0,8}", given) else 0
+    return ActDetail(about=number)

@@ -120,7 +120,7 @@ async def test_an_escalation_is_told_in_the_thread_and_asked_in_the_peoples_chan
     assert "I've asked the people in #it-help." in told.shown
     assert "not confirmed" in told.shown
     assert "> vpn down?" in card.shown
-    assert "not sure enough" in card.shown
+    assert "not confident enough" in card.shown
     assert f"<@{ALICE}>" in card.shown
     assert f"https://acme.slack.com/archives/{HELP}/p1700000000000100" in card.shown
     assert "VPN guide" in card.shown
@@ -179,7 +179,7 @@ async def test_an_asker_is_told_that_there_is_more_and_nobody_else_is(
     assert public.only_for is None
     assert "door" not in public.raw + offer.raw
     assert (offer.only_for, offer.thread_ts) == (ALICE, ROOT)
-    assert "There is more that you may read" in offer.shown
+    assert "more that you can read" in offer.shown
     (pressed,) = offer.blocks[-1]["elements"]
     assert (pressed["action_id"], pressed["value"]) == (MORE, sent.interaction_id)
 

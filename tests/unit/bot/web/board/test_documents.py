@@ -229,7 +229,7 @@ async def test_runs_are_begun_watched_and_cancelled(
     pages = await watched.text(), await ended.text()
     started, place, _ = await post(client, f"{PATH}/-/reindex", {"space": "HR", "dry_run": "1"})
 
-    assert "3 of 40 pages, 30 passages, 5 a second, about 1 min left" in page
+    assert "3 of 40 pages, 30 passages, 5 per second, about 1 min left" in page
     assert 'value="3" max="40"' in page
     assert 'hx-trigger="every 1s"' in pages[0]
     assert "HX-Trigger" not in watched.headers
@@ -338,9 +338,9 @@ async def test_a_run_tells_what_it_is_over_and_who_began_it(store: Store, tmp_pa
     async with serving(store, tmp_path, shelf(scheduled, page)) as client:
         text = await seen(client)
 
-    assert "What changed in HR" in text
+    assert "Changes in HR" in text
     assert "scheduled" in text
-    assert "A page of HR" in text
+    assert "One page of HR" in text
     assert "by anna" in text
     assert "https://wiki.example/Pay" in text
 

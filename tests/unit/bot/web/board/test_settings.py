@@ -170,7 +170,7 @@ async def test_policies_of_channels_are_shown_by_fields(store: Store, client: Cl
 
     page = await (await client.get("/board/settings")).text()
     assert "<code>slack:C1</code>" in page
-    assert "questions addressed to nobody if it is sure" in page
+    assert "when mentioned, and questions not addressed to anyone if it is sure" in page
     assert "spaces: IT; people: &lt;C9&gt;; model: none" in page
     assert "Changed by: </span>cli:anna" in page
 
@@ -182,7 +182,7 @@ async def test_what_was_done_is_said_in_words_not_json(store: Store, client: Cli
 
     page = await (await client.get("/board/settings")).text()
 
-    assert "<td>answers: never; follow-ups: when it is mentioned again; spaces: all" in page
+    assert "<td>answers: never; follow-ups: when mentioned again; spaces: all" in page
     assert "<td>sign in</td>" in page
     assert "<td>by hand</td>" in page
     assert "&#34;format&#34;" not in page

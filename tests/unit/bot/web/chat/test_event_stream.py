@@ -191,7 +191,7 @@ async def test_more_streams_than_anybody_needs_are_refused(browser: Browser, des
 
     assert refused.status == 429
     assert refused.headers["Retry-After"] == "30"
-    assert "tabs of yours" in await refused.text()
+    assert "open tabs; this one is updated less often" in await refused.text()
     desk.may_answer.set()
     for stream in held:
         assert (await Listener(stream).rest())[-1] == "idle"
