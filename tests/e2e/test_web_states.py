@@ -268,7 +268,7 @@ async def test_a_question_that_could_not_be_sent_stays_in_the_box(
     await visit.page.locator(visit.box).fill("error 809")
     await visit.page.keyboard.press("Enter")
     await expect(visit.page.get_by_role("alert")).to_contain_text(
-        "I can't reach my database right now. Please try again in a minute"
+        "The server can't be reached. Your question is still in the box"
     )
     await visit.page.context.set_offline(False)
 
