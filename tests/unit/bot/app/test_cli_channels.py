@@ -42,7 +42,7 @@ def test_what_is_set_is_listed_until_it_is_cleared(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.splitlines() == [
         "slack:C1, from the next message on:",
         "  answers     when mentioned",
-        "  follow-ups  when it is mentioned again",
+        "  follow-ups  when mentioned again",
         "  spaces      HR, IT",
         "  people      where the settings say",
         "  model       the configured one",
