@@ -412,7 +412,7 @@ async def test_it_is_given_to_a_colleague_of_the_channel_with_the_reason(
     assert "is now working on your question." in scene.told[0].shown
     assert "knows" not in scene.told[0].raw
     told = scene.slack.in_channel(PEOPLE)[-1]
-    assert "Anna Lopez gave a question to" in told.shown
+    assert "Anna Lopez assigned a question to" in told.shown
     assert "He knows &lt;!here&gt; it." in told.raw
 
 

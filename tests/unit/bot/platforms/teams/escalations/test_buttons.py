@@ -191,7 +191,7 @@ async def test_a_button_that_names_nothing_we_know_is_refused_in_words(scene: Ca
         forged = _named(anna.sent[-1], about)
         (answer,) = await anna.deliver(forged)
         assert answer.status == 200
-        assert "no longer works" in answer.text
+        assert "no longer" in answer.text
 
 
 async def test_a_question_that_was_withdrawn_is_told_as_such(
@@ -410,7 +410,7 @@ async def test_it_is_given_to_a_colleague_of_the_channel_with_the_reason(
     assert "is now working on your question." in scene.told[0].shown
     assert "He knows it." not in scene.told[0].shown
     told = scene.in_people[-1]
-    assert "Anna Lopez gave a question to" in told.shown
+    assert "Anna Lopez assigned a question to" in told.shown
     assert "He knows it." in told.shown
 
 

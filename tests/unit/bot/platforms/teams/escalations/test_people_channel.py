@@ -371,7 +371,8 @@ async def test_it_is_in_the_thread_of_the_card_and_says_how_long_the_question_wa
     assert ref is not None
     assert (ref.channel, ref.id) == (names.PEOPLE, post.id)
     assert post.text == (
-        "**Nobody has claimed this question yet**; it has waiting for 30 minutes.\n\n> vpn?\n\n"
+        "**Nobody has claimed this question yet**; it has been waiting for 30 minutes.\n\n"
+        "> vpn?\n\n"
         f"[Take it on the board](https://desk.example.com/board/escalations/{case_id})"
     )
 
