@@ -26,7 +26,6 @@ from bot.chat.answer_keeping import AnswerKeeping
 from bot.chat.documents import MassDeleteAlert
 from bot.domain.health import CheckComponents
 from bot.domain.ports import Channel, Directory
-from bot.domain.precedence import Precedence
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin
 from bot.escalations.casework import QuestionLinks
@@ -45,16 +44,13 @@ from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
 from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
-from bot.web.doors import refuse_all_but_probes, webhooks_first
+from bot.web.closed_doors import refuse_all_but_probes
 from bot.web.forms import upload_limits
 from bot.web.languages import UI_LANGUAGE
 from ingestion.config import Settings as IngestionSettings
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
 """The function that returns the status of all components."""
-
-PRECEDENCE: web.AppKey[Precedence] = web.AppKey("precedence")
-"""What lets arriving requests go before work in the background."""
 
 LEARNING: web.AppKey[LearningServices] = web.AppKey("learning")
 """What learns from use, with its jobs."""
@@ -139,8 +135,6 @@ def build(
         mount_names(app, components.names, settings.tenant, store, ingestion, is_open=is_open)
     app.cleanup_ctx.append(partial(services.documents.open, works=settings.works))
     security.exempt_webhooks(app, metrics.time)
-    precedence = app[PRECEDENCE] = Precedence()
-    app.middlewares.append(webhooks_first(precedence))
     if not settings.receives:
         app.middlewares.append(refuse_all_but_probes)
     return app

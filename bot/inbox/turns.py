@@ -19,7 +19,6 @@ import structlog
 
 from bot.domain.errors import InboxFull, InboxUnavailable
 from bot.domain.messages import InteractionId
-from bot.domain.precedence import background
 
 log = structlog.get_logger(__name__)
 
@@ -237,11 +236,10 @@ class Turns:
         self._waiting.add(waiting.id)
         self._line.add(waiting)
         self._moved.set()
-        with background():
-            if self._beginning is None or self._beginning.done():
-                self._beginning = asyncio.create_task(self._begin())
-            if self._telling is None or self._telling.done():
-                self._telling = asyncio.create_task(self._keep_told())
+        if self._beginning is None or self._beginning.done():
+            self._beginning = asyncio.create_task(self._begin())
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._keep_told())
 
     def drop(self, interaction_id: InteractionId) -> None:
         """Let a question wait no longer, as it was withdrawn."""

@@ -24,7 +24,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.domain.errors import RecordRefused, StoreUnavailable
-from bot.domain.precedence import foreground
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
 from bot.store.sqlite_driver import StatementConnection
 
@@ -188,9 +187,8 @@ class Transactions:
     async def reading(self, *, urgent: bool = False) -> AsyncIterator[AsyncConnection]:
         """Open a connection for reads, without BEGIN on SQLite; ``urgent`` as in ``writing``."""
         try:
-            with foreground():
-                async with self._turn(urgent=urgent), self._readers.connect() as connection:
-                    yield connection
+            async with self._turn(urgent=urgent), self._readers.connect() as connection:
+                yield connection
         except SQLAlchemyError as error:
             raise _store_unavailable(error) from error
 
@@ -207,11 +205,10 @@ class Transactions:
         """
         engine = self._engine if lasting else self._brief
         try:
-            with foreground():
-                async with self._turn(urgent=urgent), engine.begin() as connection:
-                    if not lasting and self.dialect == "postgresql":
-                        await connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
-                    yield connection
+            async with self._turn(urgent=urgent), engine.begin() as connection:
+                if not lasting and self.dialect == "postgresql":
+                    await connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+                yield connection
         except SQLAlchemyError as error:
             raise _store_unavailable(error) from error
 

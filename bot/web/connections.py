@@ -88,7 +88,6 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - what TCP gives
         self._transport = transport
-        self._among.expect()
         self._inner.connection_made(transport)
         self.due = self._among.head_due()
         self._among.add(self)
@@ -171,8 +170,6 @@ class Connections:
     and beyond the maximum the one that has waited longest without a complete request. Streams and
     long answers have complete requests, so they are never closed for either reason. There is no
     limit per address: behind a proxy all clients share one.
-
-    ``expect`` is called for each new connection, which soon makes a request.
     """
 
     def __init__(
@@ -180,9 +177,7 @@ class Connections:
         most: int,
         patience: RequestTimeouts | None = None,
         clock: Callable[[], float] = time.monotonic,
-        expect: Callable[[], None] = lambda: None,
     ) -> None:
-        self.expect = expect
         self._most = most
         self._patience = patience or RequestTimeouts()
         self._clock = clock

@@ -1,12 +1,10 @@
-"""Which requests go first, and which a server with FRONTDESK_ROLE=work refuses."""
+"""What a server with FRONTDESK_ROLE=work serves: probes and metrics; nobody asks there."""
 
 from __future__ import annotations
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
+from aiohttp.typedefs import Handler
 
-from bot.chat.adapters import is_platform_endpoint
-from bot.domain.precedence import Precedence
 from bot.observability.metrics import PATH as METRICS_PATH
 from bot.web.auth.security import PROBE_PATHS
 from bot.web.problems import problem
@@ -24,19 +22,3 @@ async def refuse_all_but_probes(request: web.Request, handler: Handler) -> web.S
             cure="Send it to a server with FRONTDESK_ROLE=accept or all.",
         )
     return await handler(request)
-
-
-def webhooks_first(precedence: Precedence) -> Middleware:
-    """Return what lets platforms' requests go before the work in the background.
-
-    Other requests may wait for an answer, which is such work.
-    """
-
-    @web.middleware
-    async def first(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not is_platform_endpoint(request.path):
-            return await handler(request)
-        with precedence.arriving():
-            return await handler(request)
-
-    return first

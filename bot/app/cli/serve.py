@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from aiohttp import web
 
 from bot import __version__
-from bot.app.build import PRECEDENCE, STATUS, build
+from bot.app.build import STATUS, build
 from bot.app.components import open_components
 from bot.app.confluence import open_confluence
 from bot.app.documents import load_ingestion_settings, reindex_sample
@@ -108,10 +108,7 @@ async def _exclusive_data_dir(settings: Settings) -> AsyncIterator[None]:
 
 async def _listen(app: web.Application, settings: Settings, started: float) -> None:
     stopped = _stop_event()
-    precedence = app[PRECEDENCE]
-    asyncio.get_running_loop().set_task_factory(precedence.new_task)
-    most = max_connections(raise_open_file_limit())
-    connections = Connections(most, expect=precedence.expect)
+    connections = Connections(max_connections(raise_open_file_limit()))
     app.middlewares.insert(0, connections.watch)
     runner = web.AppRunner(
         app, access_log=None, shutdown_timeout=_CLOSE_SECONDS, keepalive_timeout=IDLE_SECONDS
