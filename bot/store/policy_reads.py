@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from sqlalchemy import Select, bindparam, select
 
-from bot.domain.precedence import foreground
 from bot.store.connections import Transactions
 from bot.store.tables import PolicyRow
 
@@ -36,8 +35,7 @@ class GroupedPolicyReads:
         found: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._asked.append((tenant, channel, found))
         if self._reading is None or self._reading.done():
-            with foreground():
-                self._reading = asyncio.create_task(self._read())
+            self._reading = asyncio.create_task(self._read())
         return await found
 
     async def _read(self) -> None:
