@@ -44,9 +44,9 @@ def test_what_is_set_is_listed_until_it_is_cleared(capsys: pytest.CaptureFixture
         "  answers     when mentioned",
         "  follow-ups  when mentioned again",
         "  spaces      HR, IT",
-        "  people      where the settings say",
+        "  people      as in the server settings",
         "  model       the configured one",
-        "  other bots  are not heard",
+        "  other bots  are ignored",
         "  reviewers   nobody",
     ]
 
