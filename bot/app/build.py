@@ -231,6 +231,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
             tenant=settings.tenant,
             searches=store.searches,
             cases=services.background.cases,
+            works=services.context.casework,
             interactions=store.interactions,
             usage=store.usage,
         ),
@@ -259,6 +260,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         pages=services.components.index,
         readable=ReadableInIndex(services.components.index),
         tenant=settings.tenant,
+        data_dir=settings.data_dir,
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )

@@ -21,8 +21,10 @@ from bot.answering.attachments import AttachmentReader, NotText
 from bot.app.components import Components
 from bot.chat.documents import Documents, NextRuns, Reindex, translated_service, with_bot_errors
 from bot.domain.errors import SettingInvalid
+from bot.domain.messages import Platform
 from bot.domain.ports import Channel, Fetches
 from bot.domain.settings import Settings
+from bot.store.question_files import FROM_HERE
 from bot.web.forms import upload_limits
 from ingestion import config as ingestion_config
 from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
@@ -194,7 +196,11 @@ class SubprocessPdfReader:
                 raise NotText(str(error)) from error
 
 
-def build_attachments(channels: Sequence[Channel]) -> AttachmentReader:
-    """Build the reader of attached files; nothing is started."""
-    fetching = {each.platform: each for each in channels if isinstance(each, Fetches)}
+def build_attachments(channels: Sequence[Channel], kept: Fetches) -> AttachmentReader:
+    """Build the reader of attached files; nothing is started.
+
+    ``kept`` hands out those that the record keeps, which came by the web or the API.
+    """
+    fetching: dict[Platform, Fetches] = dict.fromkeys(FROM_HERE, kept)
+    fetching |= {each.platform: each for each in channels if isinstance(each, Fetches)}
     return AttachmentReader(fetching, SubprocessPdfReader().text)

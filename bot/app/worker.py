@@ -282,7 +282,7 @@ def _build_admission(
         served_policy(settings.index_spaces),
         store.policies,
         introductions=introductions,
-        reading=build_attachments(channels),
+        reading=build_attachments(channels, store.files),
         readable=readable,
         notes=store.notes,
         limits=limits,

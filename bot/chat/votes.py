@@ -243,7 +243,7 @@ REASON_LABELS: Mapping[Reason, str] = {
     "outdated": tr("It's outdated"),
     "off_topic": tr("Not what I asked"),
     "unclear": tr("It's unclear"),
-    "other": tr("Something else \u2026"),
+    "other": tr("Something else\u2026"),
 }
 COMMENT_QUESTION = tr("What was wrong with the answer?")
 

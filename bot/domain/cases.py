@@ -29,9 +29,14 @@ Act = Literal[
     "resolve",
     "decline",
     "reopen",
+    "ask_more",
+    "show_more",
+    "keep_more",
+    "see_more",
 ]
 """``assign`` gives a case to a colleague, with a reason; ``note`` is read by experts alone;
-``amend`` and ``retract`` correct or take back an own reply."""
+``amend`` and ``retract`` correct or take back an own reply. ``ask_more`` asks to see what the asker
+wrote before, ``show_more`` and ``keep_more`` are their answers, ``see_more`` is the look at it."""
 
 ActorRole = Literal["asker", "expert"]
 """A person's role in one escalation: its asker, or an expert who may answer it."""
@@ -66,9 +71,10 @@ class Actor:
 class ActDetail:
     """What some acts name besides their text.
 
-    ``to`` is the colleague who gets an assigned case. ``about`` is the number of the reply that an
-    amendment or a retraction is about, 0 for other acts. ``in_thread``: the asker has read the
-    reply already, where its author wrote it.
+    ``to`` is the colleague who gets an assigned case. ``about`` is the number of the step that an
+    act is about: the reply that is amended or retracted, or the request to see more that is
+    answered; 0 for other acts. ``in_thread``: the asker has read the reply already, where its
+    author wrote it.
     """
 
     to: Actor | None = None

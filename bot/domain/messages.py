@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -99,6 +100,22 @@ class Attachment:
     media_type: str
     size: int
     place: str
+
+
+_SENT_ALONG = "base64:"
+
+
+def sent_along(content: bytes) -> str:
+    """Return the place of a file that comes with its message: the record keeps it apart."""
+    return f"{_SENT_ALONG}{base64.b64encode(content).decode()}"
+
+
+def content_sent_along(attachment: Attachment) -> bytes | None:
+    """Return the content of a file that came with its message, None for one that is elsewhere."""
+    place = attachment.place
+    if not place.startswith(_SENT_ALONG):
+        return None
+    return base64.b64decode(place.removeprefix(_SENT_ALONG))
 
 
 @dataclass(frozen=True, slots=True)

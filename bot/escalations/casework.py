@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from bot.answering.permitted_views import (
+    EarlierExchange,
     context_exchanges,
     exchange_of,
     finding_of,
@@ -34,6 +35,7 @@ from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Platform, Thread
 from bot.domain.ports import Interactions, Notes
 from bot.domain.texts import tr
+from bot.escalations import lifecycle, showing_more
 from bot.escalations.case_view import CaseView
 from bot.escalations.history import as_corrected
 from bot.escalations.ports import Cases, LinksBack
@@ -46,7 +48,7 @@ LONGEST_REPLY = 4000
 _BEFORE = 5
 """Maximum number of earlier exchanges in a view."""
 _NAME_LENGTH = 80
-_SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release", "retract"})
+_SAYS_NOTHING: frozenset[Act] = lifecycle.MORE_ACTS.union({"claim", "release", "retract"})
 
 log = structlog.get_logger(__name__)
 
@@ -75,6 +77,8 @@ class Casework:
         Raises InteractionUnknown, EscalationTaken, ActRefused; the latter two are worded for the
         actor.
         """
+        if act == "ask_more" and not await self._earlier(await self._escalated(tenant, case_id)):
+            raise ActRefused(showing_more.NOTHING_EARLIER)
         return await self._cases.act(tenant, case_id, act, actor, checked(act, text), detail)
 
     async def open_in(self, thread: Thread) -> Case | None:
@@ -102,7 +106,30 @@ class Casework:
             finding=finding_of(explained, seen),
             before=tuple(exchange_of(each, seen) for each in before),
             judged=await self._judged(explained),
+            more=bool(_ids(await self._earlier(escalated)) - _ids(before)),
         )
+
+    async def more(
+        self, tenant: str, case_id: InteractionId, actor: Actor, reader: frozenset[Principal]
+    ) -> tuple[EarlierExchange, ...]:
+        """Return what the asker agreed to show, oldest first, as far as ``reader`` may read it.
+
+        For who has the case; once it is shown, record it by the act "see_more". Raises
+        InteractionUnknown, EscalationTaken, ActRefused.
+        """
+        case = (await self.bare(tenant, case_id)).case
+        is_asker = actor.has(case.asker_id)
+        lifecycle.after(case.status, "see_more", actor, is_asker=is_asker)
+        showing_more.changes_request(await self._cases.steps(tenant, case_id), "see_more", 0)
+        earlier = await self._earlier(await self._escalated(tenant, case_id))
+        found = [each for one in earlier for each in recorded_passages(one)]
+        try:
+            seen = Visibility(await self._readable.readable(tenant, found, reader))
+        except RagError as error:
+            log.warning("escalation.index_unavailable", why=str(error))
+            raise ActRefused(showing_more.INDEX_UNAVAILABLE) from error
+        shown = (exchange_of(each, seen) for each in earlier)
+        return tuple(filter(showing_more.is_worth_showing, shown))
 
     async def shown(
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
@@ -127,6 +154,18 @@ class Casework:
             raise _unknown(case_id)
         steps = await self._cases.steps(tenant, case_id)
         return CaseView(case=case, steps=as_corrected(steps), finding=None, before=())
+
+    async def _escalated(self, tenant: str, case_id: InteractionId) -> Interaction:
+        escalated = await self._interactions.get(case_id)
+        if escalated is None or escalated.message.thread.tenant != tenant:
+            raise _unknown(case_id)
+        return escalated
+
+    async def _earlier(self, escalated: Interaction) -> tuple[Interaction, ...]:
+        """Return the exchanges that are shown if the asker agrees, oldest first."""
+        message = escalated.message
+        there = await self._interactions.history(message.thread, message, showing_more.READ_FOR_IT)
+        return showing_more.shown_of(escalated, there)
 
     async def _judged(self, explained: Interaction) -> Feedback | None:
         """Return the asker's thumbs down on an answer, if they said why."""
@@ -155,6 +194,10 @@ def _belongs(each: Interaction, escalated: Interaction) -> bool:
     earlier, asked = each.message, escalated.message
     same = (earlier.thread, earlier.author.id) == (asked.thread, asked.author.id)
     return same and not each.withdrawn
+
+
+def _ids(interactions: Sequence[Interaction]) -> frozenset[InteractionId]:
+    return frozenset(each.id for each in interactions)
 
 
 def _unknown(case_id: InteractionId) -> InteractionUnknown:

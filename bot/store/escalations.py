@@ -27,6 +27,7 @@ from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
 from bot.store.case_acts import (
     ActTaken,
+    changes_request,
     record_act,
     refuse_asker,
     refuse_unsent_words,
@@ -82,7 +83,7 @@ class StoredEscalations:
                 await refuse_unsent_words(connection, case, taken)
                 return case
             corrected = await status_after_correction(connection, case, taken, then)
-            if corrected is None:
+            if corrected is None or not await changes_request(connection, case, taken):
                 return case
             now = utc_now()
             case = self._changed(case, act, corrected, now)

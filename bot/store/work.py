@@ -19,7 +19,7 @@ from bot.domain.interactions import (
     Unfinished,
 )
 from bot.domain.json_codec import storable
-from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
+from bot.domain.messages import Activity, InteractionId, Message, Stage
 from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
@@ -27,6 +27,7 @@ from bot.store import leases, queries, work_queries
 from bot.store.connections import JOINED, Transactions
 from bot.store.learning_tables import ShadowDraftRow, WebhookEventRow
 from bot.store.openings import GroupedOpenings
+from bot.store.question_files import drop_files
 from bot.store.rows import (
     Rows,
     draft_row,
@@ -38,10 +39,12 @@ from bot.store.rows import (
     posted_ref_of,
     progress_rows,
     reply_columns,
+    storable_message,
     turn_rows,
     undelivered_row,
     usage_rows,
     utc_now,
+    without_words,
 )
 from bot.store.saved_answers import save_answer
 from bot.store.tables import (
@@ -168,7 +171,7 @@ class StoredWork:
             interaction = await self._held(connection, interaction_id)
             if interaction.withdrawn:
                 return interaction
-            blank = self._rows.message(_without_words(interaction.message))
+            blank = self._rows.message(without_words(interaction.message))
             await connection.execute(
                 work_queries.withdraw_interaction(interaction_id, blank, utc_now())
             )
@@ -179,7 +182,7 @@ class StoredWork:
     async def cancelled(self, interaction_id: InteractionId) -> None:
         async with self._transactions.writing() as connection:
             interaction = await self._held(connection, interaction_id)
-            blank = self._rows.message(replace(_without_words(interaction.message), reply_to=""))
+            blank = self._rows.message(replace(without_words(interaction.message), reply_to=""))
             await connection.execute(work_queries.finish_withdrawal(interaction_id, blank))
             await connection.execute(queries.delete_case(interaction_id))
         await self._transactions.scrub()
@@ -219,10 +222,10 @@ class StoredWork:
         reply: Mapping[str, object],
         stages: Sequence[Activity],
     ) -> None:
-        kept, outcome = without_text(_storable_message(message, outcome), outcome)
+        kept, outcome = without_text(storable_message(message, outcome), outcome)
         if kept != message:
-            message, text = kept, self._rows.message(kept)
-            await connection.execute(work_queries.keep_message(message.interaction_id, text))
+            await self._keep_answered(connection, kept, files=bool(message.attachments))
+            message = kept
         outcome = replace(outcome, asker=None)
         told = {**self._rows.outcome(outcome), **reply}
         if question_of_person_request(message) and not outcome.silent:
@@ -246,6 +249,14 @@ class StoredWork:
             await self._open_case(connection, escalation)
         if message.shadow:
             await self._insert(connection, ShadowDraftRow, draft_row(message, outcome))
+
+    async def _keep_answered(
+        self, connection: AsyncConnection, message: Message, *, files: bool
+    ) -> None:
+        text = self._rows.message(message)
+        await connection.execute(work_queries.keep_message(message.interaction_id, text))
+        if files:
+            await connection.execute(drop_files(message.interaction_id))
 
     async def _open_case(
         self, connection: AsyncConnection, escalation: Mapping[str, object]
@@ -373,17 +384,6 @@ class StoredWork:
             statement = statement.where(leases.is_claimed_by(interaction.claim))
         if not (await connection.execute(statement)).rowcount:
             raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
-
-
-def _storable_message(message: Message, outcome: Outcome) -> Message:
-    """Return a message to store: with the resolved author, and files without their location."""
-    files = tuple(replace(each, place="") for each in message.attachments)
-    return replace(message, author=outcome.asker or message.author, attachments=files)
-
-
-def _without_words(message: Message) -> Message:
-    """Return a message without text, files and names; only the author's id is kept."""
-    return replace(message, text="", attachments=(), author=Person(message.author.id))
 
 
 def _naming(outcome: Outcome, response: Escalation, written: str, own: str) -> Outcome:

@@ -82,7 +82,7 @@ async def test_a_persons_answer_is_given_to_the_next_one_who_asks(
         await page.get_by_label("Everyone").check()
         await expert.shuts_nobody_out(f"answers-draft-{look.name}")
         await page.get_by_role("button", name="Approve").click()
-        await expect(page.locator(".stands")).to_contain_text("Live")
+        await expect(page.locator(".stands")).to_contain_text("Published")
         await expert.shuts_nobody_out(f"answers-live-{look.name}")
 
         await ask_until_found(other, AGAIN)
@@ -120,7 +120,7 @@ async def test_a_standard_answer_is_given_first_and_whole(
         await page.locator("#until").fill("2099-01-31")
         await expert.shuts_nobody_out(f"answers-standard-{look.name}")
         await page.get_by_role("button", name="Approve").click()
-        await expect(page.locator(".stands")).to_contain_text("Live")
+        await expect(page.locator(".stands")).to_contain_text("Published")
 
         await ask_until_found(asker, "book rooftop terrace", "Standard answer")
         found = asker.page.locator(".exchange").last

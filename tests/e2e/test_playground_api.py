@@ -231,7 +231,7 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Playgrou
 
     claimed = await megan.presses(card, "Claim")
     assert "Claimed by Megan Bowen" in words_on(claimed["value"])
-    await told(there, said, "**Megan Bowen** has taken your question")
+    await told(there, said, "**Megan Bowen** is working on your question")
     await until_card(there, card, "Claimed by Megan Bowen")
 
     await megan.presses(card, "Reply > Send", reply_words=REPLY)
@@ -294,7 +294,7 @@ async def test_after_a_restart_nothing_is_said_twice_and_old_cards_work(
     assert [each.id for each in there.alex.screen.shown] == before
     claimed = await there.alex.another(MEGAN).presses(card, "Claim")
     assert "Claimed by Megan Bowen" in words_on(claimed["value"])
-    await told(there, said, "**Megan Bowen** has taken your question")
+    await told(there, said, "**Megan Bowen** is working on your question")
     await asked_in_the_team(there, VPN)
     questions = [each for each in there.alex.screen.at(said.where) if each.cited]
     assert len(questions) == 1

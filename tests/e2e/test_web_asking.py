@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from aiohttp.test_utils import TestServer
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, FilePayload, expect
 
+from bot.answering.attachments import MOST_BYTES
 from bot.store.database import Store
 from tests.e2e.chromium import (
     DESKTOP,
@@ -60,7 +61,7 @@ async def test_what_can_be_asked_next_shuts_nobody_out(visit: Visit, look: Look)
     await visit.ask("vpn says error 809")
     await visit.shuts_nobody_out(f"next-{look.name}")
     await visit.page.get_by_text("Edit", exact=True).click()
-    await expect(visit.page.get_by_role("textbox", name="Your question, changed")).to_be_focused()
+    await expect(visit.page.get_by_role("textbox", name="Your edited question")).to_be_focused()
     await visit.shuts_nobody_out(f"edit-{look.name}")
 
 
@@ -80,7 +81,7 @@ async def test_an_edited_question_is_asked_again_by_keyboard(visit: Visit, desk:
     await visit.ask("pet 809")
     await page.locator(".edit summary").focus()
     await page.keyboard.press("Enter")
-    changed = page.get_by_role("textbox", name="Your question, changed")
+    changed = page.get_by_role("textbox", name="Your edited question")
     await expect(changed).to_be_focused()
     await page.keyboard.type(", please")
     await page.keyboard.press("Enter")
@@ -97,7 +98,7 @@ async def test_escape_leaves_a_question_as_it_was(visit: Visit, desk: VpnDesk) -
     page = visit.page
     await visit.ask("error 809")
     await page.get_by_text("Edit", exact=True).click()
-    await page.get_by_role("textbox", name="Your question, changed").fill("another")
+    await page.get_by_role("textbox", name="Your edited question").fill("another")
     await page.keyboard.press("Escape")
 
     await expect(page.locator(".edit summary")).to_be_focused()
@@ -111,6 +112,85 @@ async def test_only_the_last_question_offers_to_be_edited(visit: Visit) -> None:
 
     await expect(visit.page.locator(".edit").first).to_be_hidden()
     await expect(visit.page.locator(".edit").last).to_be_visible()
+
+
+VPN_LOG: FilePayload = {
+    "name": "vpn.log",
+    "mimeType": "text/plain",
+    "buffer": b"10:00 connecting\n10:01 ERROR 809\n",
+}
+LARGE: FilePayload = {"name": "a.log", "mimeType": "text/plain", "buffer": b"x" * (MOST_BYTES + 1)}
+
+
+@NEEDS_AXE
+@in_looks()
+async def test_a_file_goes_along_with_a_question(visit: Visit, desk: VpnDesk, look: Look) -> None:
+    page = visit.page
+    await visit.look(look)
+    await page.locator("#file").set_input_files([VPN_LOG])
+    await expect(page.locator("#files")).to_contain_text("vpn.log")
+    await expect(page.locator(visit.box)).to_be_focused()
+    await visit.shuts_nobody_out(f"file-{look.name}")
+    await visit.ask("what does 809 mean?")
+
+    await expect(page.locator(".asked")).to_contain_text("vpn.log")
+    await expect(page.locator("#files")).to_be_hidden()
+    assert [each.name for each in desk.asked[0].attached] == ["vpn.log"]
+    await page.get_by_text("Edit", exact=True).click()
+    await visit.shuts_nobody_out(f"filed-{look.name}")
+
+
+async def test_a_file_alone_is_sent_and_one_that_was_removed_is_not(
+    visit: Visit, desk: VpnDesk
+) -> None:
+    page = visit.page
+    await page.locator("#file").set_input_files([VPN_LOG])
+    await page.get_by_role("button", name="Ask", exact=True).click()
+    await expect(page.locator(".exchange")).to_have_count(1)
+    await expect(page.locator(".working")).to_have_count(0)
+    await page.locator("#file").set_input_files([VPN_LOG])
+    await page.get_by_role("button", name="Remove the files").click()
+    await visit.ask("error 809")
+
+    assert [len(each.attached) for each in desk.asked] == [1, 0]
+
+
+async def test_a_file_that_is_too_large_is_said_before_it_is_sent(
+    visit: Visit, desk: VpnDesk
+) -> None:
+    page = visit.page
+    await page.locator("#file").set_input_files([LARGE])
+    await expect(page.get_by_role("alert")).to_contain_text("larger than 2 MB")
+    await page.locator(visit.box).fill("error 809")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert")).to_contain_text("larger than 2 MB")
+
+    assert desk.asked == []
+
+
+async def test_the_files_are_chosen_by_keyboard(visit: Visit) -> None:
+    page = visit.page
+    await page.locator(visit.box).focus()
+    await page.keyboard.press("Tab")
+    await expect(page.locator("#file")).to_be_focused()
+    async with page.expect_file_chooser():
+        await page.keyboard.press("Enter")
+
+
+async def test_without_scripts_a_file_goes_along(
+    chromium: Browser, url: str, desk: VpnDesk
+) -> None:
+    context = await chromium.new_context(java_script_enabled=False)
+    page = await context.new_page()
+    await page.goto(url)
+    await page.locator("#file").set_input_files([VPN_LOG])
+    await page.get_by_role("textbox", name="Your question").fill("error 809")
+    await page.get_by_role("button", name="Ask", exact=True).click()
+    await expect(page.locator(".answer.found")).to_have_count(1)
+
+    await expect(page.locator(".asked")).to_contain_text("vpn.log")
+    assert [each.name for each in desk.asked[0].attached] == ["vpn.log"]
+    await context.close()
 
 
 async def test_without_scripts_sections_and_edits_work(chromium: Browser, url: str) -> None:
@@ -127,7 +207,7 @@ async def test_without_scripts_sections_and_edits_work(chromium: Browser, url: s
     await page.get_by_role("button", name="Ask", exact=True).click()
     await expect(page.locator(".answer.found")).to_have_count(2)
     await page.get_by_text("Edit", exact=True).click()
-    await page.get_by_role("textbox", name="Your question, changed").fill("error 809 later")
+    await page.get_by_role("textbox", name="Your edited question").fill("error 809 later")
     await page.get_by_role("button", name="Ask again").click()
 
     await expect(page.locator(".asked").last).to_contain_text("error 809 later")

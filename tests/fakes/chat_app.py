@@ -14,6 +14,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient
 
 from bot.answering.admission import Admission, VouchedDirectory, with_admission_results
+from bot.answering.attachments import AttachmentReader
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadablePassages
 from bot.domain.formatting import option_label
@@ -28,6 +29,7 @@ from bot.web.auth.security import mount_security
 from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from rag.types import Chunk, Principal
+from tests.fakes.bot_ports import PdfOfText
 from tests.fakes.builders import chunk, route
 from tests.fakes.chat_context import ReadsEverything
 from tests.fakes.durable_inbox import inbox_over, running
@@ -101,7 +103,13 @@ async def chat_app(
     readable: ReadablePassages | None = None,
 ) -> AsyncIterator[web.Application]:
     """Join the chat as the server does, but with a stand-in for the desk."""
-    admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+    admission = Admission(
+        store.interactions,
+        VouchedDirectory(),
+        Policy(),
+        store.policies,
+        reading=AttachmentReader({"web": store.files}, PdfOfText().text),
+    )
     opened = inbox_over(
         store, desk=desk, admission=admission, limits=WorkLimits(drain_seconds=drain_seconds)
     )
@@ -118,6 +126,7 @@ async def chat_app(
         pages=pages,
         readable=readable or ReadsEverything(),
         tenant="default",
+        data_dir=data_dir,
         starters=("vpn says error 809",),
     )
     readable = readable or ReadsEverything()

@@ -62,7 +62,7 @@ LEFT, RIGHT, TOP, BOTTOM = 34, 336, 8, 130
 _STEPS = 3
 """The maximum number of grid lines above the lowest."""
 
-_LAST_NAME = RIGHT - 14
+_LAST_NAME = RIGHT - 18
 """The rightmost x of a label: labels are centred, and must not be cut off."""
 
 _EVERY_DAY = 7

@@ -32,6 +32,7 @@ from bot.domain.interactions import (
     Response,
     Source,
 )
+from bot.domain.markdown import clip
 from bot.domain.messages import Activity, Stage
 from bot.domain.outcomes import confidence_level, explanation_title
 from bot.domain.texts import tr, trn
@@ -105,6 +106,7 @@ _GIVEN_UP = tr("Something went wrong. Please ask again.")
 _UNSURE = tr("I'm not sure, but this may help")
 _BY_PEOPLE = tr("From a colleague's answer")
 _LONG_QUESTION = 600
+_LONGEST_FILE_NAME = 60
 _MAX_LABEL = 90
 _MAX_QUOTE_IN_A_LINK = 600
 _MAX_QUOTES_IN_A_LINK = 10
@@ -148,6 +150,7 @@ class ExchangeView:
     label: str
     long: bool
     working: bool
+    files: tuple[str, ...] = ()
     withdrawn: bool = False
     step: str = ""
     stage: str = ""
@@ -264,14 +267,16 @@ def _without_closed_pages(
 
 
 def _question_view(interaction: Interaction) -> ExchangeView:
-    question = interaction.message.text
-    line = " ".join(question.split())
+    message = interaction.message
+    question = message.text
+    line = " ".join(message.asked.split())
     return ExchangeView(
         id=interaction.id,
         question=question,
         label=line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026",
         long=len(question) > _LONG_QUESTION,
         working=False,
+        files=tuple(clip(each.name, _LONGEST_FILE_NAME) for each in message.attachments),
     )
 
 

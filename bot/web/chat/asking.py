@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from aiohttp import web
 
@@ -16,16 +17,16 @@ from bot.domain.handoff import (
 from bot.domain.interactions import (
     Interaction,
 )
-from bot.domain.messages import Message, chosen_section_id, edited_id
+from bot.domain.messages import Attachment, Message, chosen_section_id, edited_id
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.texts import tr
 from bot.web.auth.identity import person_of
+from bot.web.chat.asked_forms import FILE_LIMITS, read_asked
 from bot.web.chat.exchanges import Exchanges, is_editable, valid_uuid
 from bot.web.pages import redirect_unless_fragment
-from bot.web.problems import problem
+from bot.web.problems import allow_larger_body, problem
 
-MAX_QUESTION = 4000
-
+_WITH_FILES = ("/chat/{conversation}", "/chat/{conversation}/{id}/edit")
 _NOT_EDITABLE = tr("You can edit only your last question, and only until people have it.")
 
 
@@ -36,9 +37,12 @@ class Asking:
     exchanges: Exchanges
     inbox: Inbox
     interactions: Interactions
+    data_dir: Path
 
     def mount(self, app: web.Application) -> None:
         """Add the routes."""
+        for path in _WITH_FILES:
+            allow_larger_body(app, path, FILE_LIMITS.body)
         app.router.add_post("/chat/{conversation}", self.ask)
         app.router.add_post("/chat/{conversation}/{id}/person", self.person)
         app.router.add_post("/chat/{conversation}/{id}/section", self.section)
@@ -51,10 +55,10 @@ class Asking:
         The page gives each question an id, so that a double click sends the same question, not
         another.
         """
-        form = await request.post()
-        question = _question(form.get("question"))
-        message_id = valid_uuid(str(form.get("message", "")))
-        return await self._exchange(request, await self._accept(request, question, message_id))
+        form = await read_asked(request, self.data_dir)
+        once = valid_uuid(form.fields.get("message"))
+        accepted = await self._accept(request, form.question, once, form.files)
+        return await self._exchange(request, accepted)
 
     async def person(self, request: web.Request) -> web.Response:
         """Request a person for an earlier question; idempotent."""
@@ -91,22 +95,23 @@ class Asking:
     async def edit(self, request: web.Request) -> web.Response:
         """Ask the last question again as it reads now; the answer that it had is removed.
 
-        While it is being answered, its text is replaced. Afterwards it is another question in the
-        place of the old one, which is withdrawn once the new one is kept. Idempotent.
+        While it is being answered, its text is replaced. Afterwards, or with other files, it is
+        another question in the place of the old one, which is withdrawn once the new one is kept.
+        Idempotent.
         """
         interaction = await self.exchanges.own_interaction(request)
-        question = _question((await request.post()).get("question"))
+        form = await read_asked(request, self.data_dir)
         again = edited_id(interaction.message)
         if interaction.withdrawn:
             return await self._exchange(request, await self._replacement(interaction, again))
         if not await self._may_edit(interaction):
             raise problem(409, _NOT_EDITABLE)
-        if interaction.outcome is None:
-            await self.inbox.amend(replace(interaction.message, text=question))
+        if interaction.outcome is None and not form.files:
+            await self.inbox.amend(replace(interaction.message, text=form.question))
             interaction = await self.exchanges.own_interaction(request)
             if interaction.outcome is None and not interaction.withdrawn:
                 return await self._exchange(request, interaction)
-        accepted = await self._accept(request, question, again)
+        accepted = await self._accept(request, form.question, again, form.files)
         await self.inbox.cancel(interaction.id)
         return await self._exchange(request, accepted)
 
@@ -130,7 +135,13 @@ class Asking:
         await self.inbox.cancel(interaction.id)
         return await self._exchange(request, await self.exchanges.own_interaction(request))
 
-    async def _accept(self, request: web.Request, text: str, message_id: str) -> Interaction:
+    async def _accept(
+        self,
+        request: web.Request,
+        text: str,
+        message_id: str,
+        files: tuple[Attachment, ...] = (),
+    ) -> Interaction:
         message = Message(
             id=message_id,
             thread=self.exchanges.thread(request, valid_uuid(request.match_info["conversation"])),
@@ -138,6 +149,7 @@ class Asking:
             text=text,
             received_at=datetime.now(UTC),
             private=True,
+            attachments=files,
         )
         interaction = await self.interactions.get(await self.inbox.accept(message))
         if interaction is None:
@@ -147,26 +159,3 @@ class Asking:
     async def _exchange(self, request: web.Request, interaction: Interaction) -> web.Response:
         redirect_unless_fragment(request, "/")
         return await self.exchanges.exchange(request, "web/exchange.html", interaction)
-
-
-def _question(given: object) -> str:
-    """Return the question of a form. Raises Problem (422)."""
-    question = typed_text(given, MAX_QUESTION)
-    if not question:
-        raise problem(422, tr("Type a question first."))
-    return question
-
-
-def typed_text(given: object, longest: int) -> str:
-    """Return the text of a form's field. Raises Problem (422) if it is too long."""
-    text = str(given or "").replace("\r\n", "\n").strip()
-    if len(text) > longest:
-        raise problem(
-            422,
-            tr(
-                "The text has {length} characters; the maximum is {most}.",
-                length=len(text),
-                most=longest,
-            ),
-        )
-    return text

@@ -7,10 +7,12 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Protocol
 
-from aiohttp import ClientResponse, web
+from aiohttp import ClientResponse, FormData, web
 from lxml import html
 from lxml.html import HtmlElement
 
@@ -23,6 +25,7 @@ from bot.web.chat.history import CONVERSATION_COOKIE
 from bot.web.chat.routes import mount_chat
 from tests.contract.platforms.driver import (
     Client,
+    File,
     Hands,
     Missing,
     Platform,
@@ -48,6 +51,8 @@ class Page(Protocol):
 
     async def options(self, question: Question) -> Sequence[str]: ...
 
+    async def answer_request(self, question: Question, label: str) -> None: ...
+
 
 class WebButtons:
     """Implements Buttons."""
@@ -64,6 +69,9 @@ class WebButtons:
     async def choose(self, question: Question, option: str) -> None:
         assert option in await self._page.options(question)
         await self._page.ask(Question(option, number=_CHOSEN, thread=question.thread))
+
+    async def answer_request(self, question: Question, label: str) -> None:
+        await self._page.answer_request(question, label)
 
 
 _NAMES = uuid.UUID("00000000-0000-4000-8000-000000000000")
@@ -101,15 +109,18 @@ class OnWeb:
             pages=OnePageIndex(),
             readable=ReadsEverything(),
             tenant=self.settings.tenant,
+            data_dir=self.settings.data_dir,
         )
 
     async def ask(self, question: Question) -> Receipt:
-        if not question.plain:
+        if not replace(question, files=()).plain:
             raise Missing
         async with self._opening:  # the first page makes the browser known
             await self._page(question)
         name = str(uuid.uuid5(_NAMES, f"message {question.number}"))
-        response = await self._post(_chat(question), question=question.text, message=name)
+        response = await self._post(
+            _chat(question), question.files, question=question.text, message=name
+        )
         if response.status == 200:
             self._exchanges[question.number] = exchange_of(await response.text())
             return "kept"
@@ -187,6 +198,16 @@ class OnWeb:
         response = await self._post(f"{self._path(question)}/{part}")
         assert response.status == 200, await response.text()
 
+    async def answer_request(self, question: Question, label: str) -> None:
+        """Press a button of the request that stands on the card of a question."""
+        for article in await self._articles(question):
+            for form in article.xpath(".//div[@class='wanted']//form"):
+                (button,) = [each for each in form.iter("button") if each.text == label]
+                about = form.xpath("./input[@name='about']/@value")[0]
+                path = f"{self._path(question)}/case"
+                response = await self._post(path, act=button.get("value"), about=about)
+                assert response.status == 200, await response.text()
+
     async def options(self, question: Question) -> Sequence[str]:
         """Return what the buttons of an exchange would ask."""
         articles = await self._articles(question)
@@ -199,10 +220,14 @@ class OnWeb:
     def _path(self, question: Question) -> str:
         return f"{_chat(question)}/{self._exchanges[question.number]}"
 
-    async def _post(self, path: str, **form: str) -> ClientResponse:
+    async def _post(self, path: str, files: Sequence[File] = (), **form: str) -> ClientResponse:
+        filled = FormData(form)
+        for name, content in files:
+            kind = guess_type(name)[0] or "text/plain"
+            filled.add_field("file", content, filename=name, content_type=kind)
         origin = str(self.client.make_url("/")).rstrip("/")
         headers = {"Origin": origin, "HX-Request": "true"}
-        return await self.client.post(path, data=form, headers=headers, allow_redirects=False)
+        return await self.client.post(path, data=filled, headers=headers, allow_redirects=False)
 
 
 def _conversation(question: Question) -> str:
@@ -229,7 +254,11 @@ def _read(article: HtmlElement) -> str:
 
 def _people(article: HtmlElement) -> Sequence[str]:
     """Return how it stands with people and what they said, as a person reads it."""
-    shown = [*article.xpath(".//*[@class='state']/strong"), *article.xpath(".//ol/li")]
+    shown = [
+        *article.xpath(".//*[@class='state']/strong"),
+        *article.xpath(".//ol/li"),
+        *article.xpath(".//div[@class='wanted']/p"),
+    ]
     of_case = [each for each in shown if each.xpath("ancestor::section")]
     return [" ".join(str(each.text_content()).split()) for each in of_case]
 

@@ -8,6 +8,8 @@
   const trouble = document.getElementById("trouble");
   const status = document.getElementById("status");
   const count = document.getElementById("count");
+  const files = document.getElementById("file");
+  const chosen = document.getElementById("files");
   const longest = Number(box.dataset.longest);
   const texts = document.getElementById("texts").dataset;
   const sized = (text, size) => text.replace("{size}", size.toLocaleString(document.documentElement.lang));
@@ -23,10 +25,13 @@
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   };
   const length = (text) => [...text].length;
-  let attempt = { text: "", id: "" };
+  let attempt = { key: "", id: "" };
 
   const wrong = (text) => {
-    if (!text) return texts.empty;
+    const large = [...files.files].find((file) => file.size > Number(files.dataset.largest));
+    if (files.files.length > Number(files.dataset.most)) return texts.many;
+    if (large) return texts.large.replace("{name}", () => large.name);
+    if (!text && !files.files.length) return texts.empty;
     const size = length(text);
     if (size <= longest) return "";
     return sized(texts.long, size);
@@ -37,6 +42,28 @@
     const size = length(box.value.trim());
     count.textContent = size > longest * 0.9 ? sized(texts.count, size) : "";
   };
+
+  // Files that go along: named below the box, and removed all at once.
+  const key = (text) => JSON.stringify([text, ...[...files.files].map((file) => [file.name, file.size, file.lastModified])]);
+  const list = () => {
+    chosen.hidden = !files.files.length;
+    chosen.firstElementChild.textContent = [...files.files].map((file) => file.name).join(", ");
+  };
+  const leaveOut = () => {
+    files.value = "";
+    list();
+  };
+  files.addEventListener("change", () => {
+    list();
+    say(files.files.length ? wrong(box.value.trim() || " ") : "");
+    box.focus();
+  });
+  chosen.querySelector("button").addEventListener("click", () => {
+    leaveOut();
+    say("");
+    box.focus();
+  });
+  list();
 
   // Signing in again comes back here: what is in the box goes along.
   const KEPT = "question";
@@ -61,14 +88,17 @@
       box.focus();
       return;
     }
-    if (attempt.text !== text) attempt = { text, id: newId() };
+    if (attempt.key !== key(text)) attempt = { key: key(text), id: newId() };
     event.detail.parameters.set("question", text);
     event.detail.parameters.set("message", attempt.id);
   });
   form.addEventListener("htmx:afterRequest", (event) => {
     if (event.target !== form || !event.detail.successful) return;
-    if (box.value.trim() === attempt.text) box.value = "";
-    attempt = { text: "", id: "" };
+    if (key(box.value.trim()) === attempt.key) {
+      box.value = "";
+      leaveOut();
+    }
+    attempt = { key: "", id: "" };
     say("");
     fit();
   });

@@ -288,7 +288,7 @@ async def test_a_thumb_down_is_asked_about_and_the_question_becomes_its_outcome(
     question = await bot.told("What was wrong")
     assert "Ask a person" in question.labels
     await alice.click(question, label)
-    await bot.told("noted")
+    await bot.told("Saved")
     given = await _given(bot, asked.id)
     assert (given.vote, given.reason) == ("down", reason)
     assert len(bot.whispered()) == 1
@@ -302,13 +302,13 @@ async def test_below_a_commands_answer_it_is_asked_where_the_bot_is_not(bot: Bot
     answer = await bot.told("Restart the client")
     await alice.click(answer, DOWN)
     await alice.click(await bot.told("What was wrong"), "It's outdated")
-    await bot.told("noted")
+    await bot.told("Saved")
     named = bot.said.asked[0].interaction_id
     given = await _given(bot, named)
     assert (given.vote, given.reason) == ("down", "outdated")
 
 
-@pytest.mark.parametrize("way", ["Something else \u2026", "Say more\u2026"])
+@pytest.mark.parametrize("way", ["Something else\u2026", "Say more\u2026"])
 async def test_words_of_ones_own_are_kept_with_the_vote(bot: Bot, way: str) -> None:
     asked = await bot.answered()
     alice = bot.person()
@@ -316,7 +316,7 @@ async def test_words_of_ones_own_are_kept_with_the_vote(bot: Bot, way: str) -> N
     question = await bot.told("What was wrong")
     if way.startswith("Say"):
         await alice.click(question, "It's wrong")
-        question = await bot.told("noted")
+        question = await bot.told("Saved")
     await alice.click(question, way)
     form = await bot.modal()
     assert await alice.submit(form, {"comment": "It is port <443> & not 80."}) == {}
@@ -331,7 +331,7 @@ async def test_the_form_takes_as_much_as_is_kept(bot: Bot) -> None:
     asked = await bot.answered()
     alice = bot.person()
     await alice.click(bot.reply(asked), DOWN)
-    await alice.click(await bot.told("What was wrong"), "Something else \u2026")
+    await alice.click(await bot.told("What was wrong"), "Something else\u2026")
     await alice.submit(await bot.modal(), {"comment": "x" * LONGEST_COMMENT})
     assert len((await _given(bot, asked.id)).comment or "") == LONGEST_COMMENT
 
@@ -342,7 +342,7 @@ async def test_what_was_written_is_not_lost_while_the_record_is_away(
     asked = await bot.answered()
     alice = bot.person()
     await alice.click(bot.reply(asked), DOWN)
-    await alice.click(await bot.told("What was wrong"), "Something else \u2026")
+    await alice.click(await bot.told("What was wrong"), "Something else\u2026")
     form = await bot.modal()
 
     async def away(*_: object) -> None:
@@ -431,7 +431,7 @@ async def test_a_form_about_nothing_says_so(bot: Bot, metadata: str) -> None:
     asked = await bot.answered()
     alice = bot.person()
     await alice.click(bot.reply(asked), DOWN)
-    await alice.click(await bot.told("What was wrong"), "Something else \u2026")
+    await alice.click(await bot.told("What was wrong"), "Something else\u2026")
     form = await bot.modal()
     form.payload["private_metadata"] = metadata
     answer = await alice.submit(form, {"comment": "port 443"})

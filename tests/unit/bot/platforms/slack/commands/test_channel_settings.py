@@ -112,9 +112,7 @@ async def test_all_spaces_are_a_choice_and_no_channel_is_the_usual_one(
         **initial(with_ids(view.payload["blocks"])),
         "people": {"people": {"type": "conversations_select", "selected_conversation": None}},
     }
-    await alice.submit(
-        view, {"spaces": ["You selected all spaces and single ones. Choose one or the other"]}
-    )
+    await alice.submit(view, {"spaces": ["All spaces"]})
 
     assert await of(store) == replace(FULL, spaces=None, people="")
 
@@ -159,7 +157,7 @@ async def test_people_are_not_asked_where_another_company_or_one_person_reads(
     }
     answer = await alice.submit(view)
 
-    assert "another company shares it" in answer["errors"]["people"]
+    assert "shared with another company" in answer["errors"]["people"]
     assert await of(store) is None
 
 

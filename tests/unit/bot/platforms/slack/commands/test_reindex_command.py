@@ -99,7 +99,7 @@ async def test_a_dry_run_over_the_space_of_a_page_changes_nothing(
         (pages / "new.md").write_text("# New\n\nSomething new.\n", encoding="utf-8")
         link = "<https://wiki.example/it/vpn.md#x|VPN>"
         await alice.command(HELP, "/reindex", f"{link} \u2014dry-run")
-        post = await shows(slack, "Dry run over IT: nothing was changed")
+        post = await shows(slack, "Dry run for IT: nothing was changed")
         await alice.command(HELP, "/frontdesk", "status")
 
     assert "is in the space IT" in whispered(slack)
@@ -146,11 +146,7 @@ async def test_of_two_admins_at_once_one_begins_and_the_other_is_shown_how_far_i
         await alice.command(HELP, "/reindex", "cancel")
         await shows(slack, "cancelled")
 
-    began = [
-        user
-        for user in (ALICE, ANNA)
-        if "I'm reindexing only that page, with its files" in whispered(slack, user)
-    ]
+    began = [user for user in (ALICE, ANNA) if "I'm reindexing" in whispered(slack, user)]
     assert len(began) == 1
     assert len(slack.answers(HELP)) == 1
     link = f"https://acme.slack.com/archives/{HELP}/p"
@@ -182,12 +178,10 @@ async def test_the_button_of_a_run_that_is_over_says_so(
     async with serving_application(settings) as client:
         alice = Visitor(slack, client)
         await alice.command(HELP, "/reindex", "IT --dry-run")
-        await shows(slack, "Dry run over IT")
+        await shows(slack, "Dry run for IT")
         pressed = _press(slack, "r0")
         await alice.door.interact(pressed)
-        await wait_until(
-            lambda: "Nothing is being reindexed right now. The last runs" in whispered(slack)
-        )
+        await wait_until(lambda: "This run has already ended" in whispered(slack))
 
 
 @pytest.mark.parametrize("text", ["IT", "all", "status", "cancel"])
@@ -208,7 +202,7 @@ async def test_in_a_shared_channel_it_is_shown_directly_and_that_is_told(
         alice = Visitor(slack, client)
         await alice.command(SHARED, "/reindex", "all")
         await shows(slack, "Reindexing all spaces: done", alice.direct)
-        await wait_until(lambda: "I've written to you directly" in whispered(slack))
+        await wait_until(lambda: "I've sent you a direct message" in whispered(slack))
 
     assert slack.answers(SHARED) == []
 
@@ -225,7 +219,7 @@ async def test_what_could_not_be_read_is_counted_in_the_channel_and_named_to_adm
         await alice.command(alice.direct, "/reindex", "IT")
         own = await shows(slack, "done, but some pages could not be read", alice.direct)
 
-    assert "1 problem; /reindex status tells admins which." in post.shown
+    assert "1 problem; admins see it with /reindex status" in post.shown
     assert "salaries" not in post.shown
     assert "salaries.pdf: " in whispered(slack)
     assert "salaries.pdf: " in own.shown

@@ -23,7 +23,7 @@ from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.people import Member
 from tests.fakes.slack.posts import Post, View
 
-TAKEN = "Anna Lopez has it already. Leave it to them, or ask them to release it."
+TAKEN = "It is assigned to Anna Lopez. Leave it to them or ask them to release it."
 
 
 def form(scene: CaseScenario) -> View:
@@ -38,7 +38,7 @@ async def test_a_claim_is_taken_shown_and_told(scene: CaseScenario) -> None:
     assert (await scene.case()).status.owner_id == "anna@acme.example"
     await scene.news()
     assert "*Claimed by Anna Lopez*" in scene.card.shown
-    assert "*Anna Lopez* has taken your question." in scene.told[0].shown
+    assert "*Anna Lopez* is working on your question." in scene.told[0].shown
 
 
 async def test_who_acts_on_slack_is_who_acts_on_the_board(scene: CaseScenario) -> None:
@@ -89,7 +89,7 @@ async def test_a_reply_is_written_in_a_form_and_posted_in_the_persons_name(
     assert await anna.submit(form(scene), {"words": " The blue socket. "}) == {}
     await scene.news()
     (told,) = scene.told
-    assert told.shown.startswith("*Anna Lopez* answered:\nThe blue socket.")
+    assert told.shown.startswith("*Anna Lopez* replied:\nThe blue socket.")
     assert "*Answered by Anna Lopez*" in scene.card.shown
 
 
@@ -99,7 +99,7 @@ async def test_why_it_is_not_for_them_is_asked_for(scene: CaseScenario) -> None:
     await anna.click(scene.card, "Not for us")
     await anna.submit(form(scene), {"words": "Ask facilities."})
     await scene.news()
-    assert "can't take your question:\nAsk facilities." in scene.told[0].shown
+    assert "can't help with your question:\nAsk facilities." in scene.told[0].shown
     assert "*Declined by Anna Lopez*" in scene.card.shown
 
 
@@ -253,9 +253,7 @@ async def test_the_board_and_slack_do_not_meet_on_a_card_that_moved(scene: CaseS
     await scene.act("resolve", BEN)
     await scene.visitor().click(scene.card, "Claim")
     await until(lambda: scene.whispered(names.ANNA))
-    assert scene.whispered(names.ANNA) == [
-        "It was resolved by Ben Okafor already. Reopen it first."
-    ]
+    assert scene.whispered(names.ANNA) == ["Ben Okafor has already resolved it. Reopen it first."]
     assert len(scene.slack.in_channel(PEOPLE)) == 2
 
 
@@ -272,12 +270,12 @@ async def test_it_helped_and_is_closed(scene: CaseScenario) -> None:
     assert (await scene.case()).status.state == "resolved"
     (told,) = scene.told
     assert told.shown.splitlines() == [
-        "*Anna Lopez* answered:",
+        "*Anna Lopez* replied:",
         "Room 3.",
         "You closed it.",
         "Ask again",
     ]
-    assert "*Closed by the one who asked*" in scene.card.shown
+    assert "*Closed by the asker*" in scene.card.shown
 
 
 async def test_asking_again_calls_people_and_says_no_more_than_that(scene: CaseScenario) -> None:
@@ -286,7 +284,7 @@ async def test_asking_again_calls_people_and_says_no_more_than_that(scene: CaseS
     await scene.news()
     assert (await scene.case()).status.state == "reopened"
     called = scene.slack.in_channel(PEOPLE)[1]
-    assert "*A question was opened again* and nobody has it." in called.shown
+    assert "*A question was reopened* and is not assigned to anyone." in called.shown
     assert scene.told[-1].shown.splitlines()[-2:] == ["You asked again.", "No longer needed"]
     assert scene.card.labels[0] == "Claim"
 
@@ -299,10 +297,10 @@ async def test_only_the_last_news_have_buttons(scene: CaseScenario) -> None:
         assert [bool(post.labels) for post in scene.told].count(True) == 1
         assert scene.told[-1].labels
     assert [post.shown.splitlines()[0] for post in scene.told] == [
-        "*Anna Lopez* has taken your question.",
-        "*Anna Lopez* answered:",
+        "*Anna Lopez* is working on your question.",
+        "*Anna Lopez* replied:",
         "*Anna Lopez* closed your question:",
-        "*Anna Lopez* opened your question again:",
+        "*Anna Lopez* reopened your question:",
     ]
 
 
@@ -411,10 +409,10 @@ async def test_it_is_given_to_a_colleague_of_the_channel_with_the_reason(
     assert await anna.submit(form(scene), given) == {}
     await scene.news()
     assert (await scene.case()).status.owner_id == "bob@acme.example"
-    assert "looks after your question now." in scene.told[0].shown
+    assert "is now working on your question." in scene.told[0].shown
     assert "knows" not in scene.told[0].raw
     told = scene.slack.in_channel(PEOPLE)[-1]
-    assert "Anna Lopez gave a question to" in told.shown
+    assert "Anna Lopez assigned a question to" in told.shown
     assert "He knows &lt;!here&gt; it." in told.raw
 
 

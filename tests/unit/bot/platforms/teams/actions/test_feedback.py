@@ -331,7 +331,7 @@ async def test_a_reason_and_words_are_kept_with_a_thumb_down(bot: Bot) -> None:
     dialog = await bob.open(bot.reply(asked), BUTTON)
     shown = await bob.submit(dialog, "Send", reason="It's outdated", comment="Port 443 now")
     assert shown is not None
-    assert "noted" in shown.words
+    assert "Thank you" in shown.words
     (kept,) = await _stored_feedback(bot, asked)
     assert (kept.person_id, kept.vote) == (BOB, "down")
     assert (kept.reason, kept.comment) == ("outdated", "Port 443 now")
@@ -354,9 +354,7 @@ async def test_an_empty_form_is_no_judgement(bot: Bot) -> None:
 
 async def test_what_is_too_long_is_told_and_not_cut(bot: Bot) -> None:
     asked = await bot.answered()
-    assert "The request is too large. The maximum is 1 MB" in await _sent(
-        bot, asked, comment="x" * (LONGEST_COMMENT + 1)
-    )
+    assert "too long" in await _sent(bot, asked, comment="x" * (LONGEST_COMMENT + 1))
     assert await _stored_feedback(bot, asked) == []
 
 

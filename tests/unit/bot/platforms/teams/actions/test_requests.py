@@ -119,9 +119,7 @@ async def test_a_guest_asks_for_nobody_and_is_told(bot: Bot) -> None:
 @pytest.mark.parametrize("about", ["", "nothing", UNKNOWN, "x" * 5_000])
 async def test_what_was_never_asked_is_told(bot: Bot, name: str, about: str) -> None:
     asked = await bot.answered()
-    assert "That question is no longer here" in await bot.press(
-        bot.reply(asked), name, {INTERACTION_KEY: about}
-    )
+    assert "no longer" in await bot.press(bot.reply(asked), name, {INTERACTION_KEY: about})
     assert len(bot.said.asked) == 1
 
 
@@ -197,6 +195,6 @@ async def test_an_option_of_what_was_no_question_back_is_not_asked(bot: Bot) -> 
 
 async def test_a_button_that_nobody_takes_is_told(bot: Bot) -> None:
     asked = await bot.answered()
-    assert "That question is no longer here" in await bot.press(
+    assert "no longer" in await bot.press(
         bot.reply(asked), f"{SHOW_WHY}.not", {INTERACTION_KEY: asked.id}
     )

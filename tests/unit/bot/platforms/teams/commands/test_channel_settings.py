@@ -122,7 +122,7 @@ async def test_what_was_chosen_can_be_cleared(
     await saved(
         alice,
         dialog,
-        spaces=["You selected all spaces and single ones. Choose one or the other"],
+        spaces=["All spaces"],
         people="",
         follow_ups=False,
     )

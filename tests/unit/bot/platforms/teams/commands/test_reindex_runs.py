@@ -131,7 +131,7 @@ async def test_a_channel_reads_how_many_pages_failed_but_not_which(scenario: Run
         await scenario.is_over()
 
     assert "Salaries" not in str(post.activity)
-    assert "Others can read this. Please ask me in a direct message" in post.shown
+    assert "in a chat with me alone" in post.shown
 
 
 async def test_who_ordered_reads_in_a_chat_which_pages_failed_and_nothing_in_it_is_live(
@@ -326,7 +326,7 @@ def test_a_run_under_way_shows_its_bar_its_pace_and_who_ordered_it() -> None:
 
     assert "25 %" in text
     assert "120 of 480 pages" in text
-    assert "42 a second" in text
+    assert "42 per second" in text
     assert "Ordered by Alice" in text
 
 
@@ -425,7 +425,7 @@ async def test_from_the_order_to_the_final_card(local: FakeTeams, tmp_path: Path
 
     assert f"1 added, {len(PAGES)} changed" in card.shown
     assert card.labels == []
-    assert "bringing the whole space IT up to date" in card.text, "and the card is below it"
+    assert "I'm reindexing IT" in card.text, "and the card is below it"
 
 
 async def test_a_run_goes_on_in_the_same_card_after_the_server_was_stopped(

@@ -17,6 +17,7 @@ from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.escalations.case_view import CaseLinks, CaseView
+from bot.escalations.lifecycle import MORE_ACTS
 from bot.platforms.teams.case_card import (
     PresserNote,
     card_message,
@@ -54,6 +55,9 @@ ASKED = Message(
 )
 
 
+STEPS = [step for step in get_args(Step) if step not in MORE_ACTS]
+
+
 def seen(
     state: State = "open",
     words: str = "vpn down?",
@@ -68,7 +72,7 @@ def seen(
     actor = Actor("a", name, "expert")
     steps = [
         CaseStep(ASKED.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))
-        for number, step in enumerate(get_args(Step), start=1)
+        for number, step in enumerate(STEPS, start=1)
     ]
     exchange = EarlierExchange(InteractionId("e"), words, words, NOW, withheld=withheld)
     return CaseView(
@@ -143,7 +147,7 @@ def test_a_card_says_who_asked_what_where_and_why() -> None:
     board = f"[Open on the board]({WAYS.board})"
     assert lines[:4] == [
         "A question for a person",
-        " from Anna Lopez: they asked for a person",
+        " from Anna Lopez: the asker wants a person",
         "vpn down?",
         f"[Open the thread]({WAYS.thread}) \u00b7 {board} \u00b7 {THREAD_NOT_READ}",
     ]
@@ -182,7 +186,7 @@ def test_pages_are_linked_by_addresses_that_code_made() -> None:
 
 
 def test_pages_that_not_everyone_may_read_are_counted() -> None:
-    assert "2 more pages were found that not everyone may read." in text(seen(hidden=2))
+    assert "2 more pages were found that not everyone can read." in text(seen(hidden=2))
     assert "1 more page was found" in text(seen(sources=(), hidden=1))
 
 
@@ -197,6 +201,23 @@ def test_code_is_shown_without_its_backticks(code: str) -> None:
     shown = text(seen(words=f"Is {code} up?"))
     assert "vpn.quillmoor.example" in shown
     assert "`" not in shown
+
+
+def said_before(answer: str) -> str:
+    """Return the elements of an earlier answer on a card, as JSON."""
+    view = seen()
+    before = (replace(view.before[0], answer=answer),)
+    return json.dumps(case_card(ASKED, replace(view, before=before), WAYS, now=NOW))
+
+
+def test_code_of_an_earlier_answer_is_whole_or_left_out() -> None:
+    shown = said_before("Run:\n\n```sh\nvpn up\n  vpn test\n```")
+    assert '"codeSnippet": "vpn up\\n  vpn test"' in shown
+    long = "vpn\n" * 300
+    shown = said_before(f"Run:\n\n```sh\n{long}```\n\nThen wait.")
+    assert "codeSnippet" not in shown
+    assert "[\\u2026]" in shown
+    assert "Then wait." in shown
 
 
 def test_when_it_was_is_said_in_each_readers_own_time() -> None:

@@ -371,7 +371,8 @@ async def test_it_is_in_the_thread_of_the_card_and_says_how_long_the_question_wa
     assert ref is not None
     assert (ref.channel, ref.id) == (names.PEOPLE, post.id)
     assert post.text == (
-        "**Nobody has taken this question yet**; it has waited for 30 minutes.\n\n> vpn?\n\n"
+        "**Nobody has claimed this question yet**; it has been waiting for 30 minutes.\n\n"
+        "> vpn?\n\n"
         f"[Take it on the board](https://desk.example.com/board/escalations/{case_id})"
     )
 
@@ -397,7 +398,7 @@ async def test_a_question_that_was_opened_again_is_told_as_such(scene: CaseScena
     await scene.ask()
     case = replace(waiting(scene), status=CaseStatus("reopened"))
     await scene.channel.remind(case, replace(ping(scene), step="reopen"))
-    assert "**A question was opened again** and nobody has it." in scene.in_people[1].text
+    assert "**A question was reopened** and is not assigned to anyone." in scene.in_people[1].text
 
 
 @pytest.mark.mended(id="teams-2")
