@@ -21,9 +21,9 @@ from bot.escalations.casework import Casework
 from bot.escalations.lifecycle import display_name
 from rag.types import EVERYONE
 
-WITHHELD = tr("An answer from pages that you may not read, or that have changed since.")
+WITHHELD = tr("An answer from pages that you can't read or that have changed since.")
 NO_ANSWER = tr("No answer.")
-NOTHING_LEFT = tr("Nothing is left to show: it was withdrawn.")
+NOTHING_LEFT = tr("There is nothing left to show: it was withdrawn.")
 
 
 @dataclass(frozen=True, slots=True)

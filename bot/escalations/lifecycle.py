@@ -153,13 +153,13 @@ def _check_more(status: CaseStatus, act: Act, actor: Actor, *, is_asker: bool) -
     """Raise ActRefused unless the asker answers a request, or who has the case asks or looks."""
     if act in CONSENTS:
         if not is_asker:
-            raise ActRefused(tr("Only the one who asked can decide that."))
+            raise ActRefused(tr("Only the asker can decide that."))
         return
     if is_asker:
         raise ActRefused(tr("You asked this yourself, so there is nothing to ask for."))
     _check_owner(status, actor)
     if status.state not in OWNED:
-        raise ActRefused(tr("Claim it first: only who has it can see more, if the asker agrees."))
+        raise ActRefused(tr("Claim it first: only its owner can see more, if the asker agrees."))
 
 
 def _claimed(status: CaseStatus, actor: Actor) -> CaseStatus:

@@ -38,18 +38,16 @@ ANSWER_REMARKS: Mapping[Step, str] = {
 WANTS_MORE = tr(
     "would like to see what you asked me here before: your own questions of the last seven days, "
     "ten at most, with my answers. Nothing is shown unless you agree; then it is shown once, to "
-    "who looks after your question."
+    "the person handling your question."
 )
 """Text after the expert's name, which asks for the asker's agreement."""
 
-NOTHING_EARLIER = tr(
-    "There is nothing that they asked here before, so there is nothing to ask for."
-)
+NOTHING_EARLIER = tr("They haven't asked anything here before, so there is nothing to request.")
 INDEX_UNAVAILABLE = tr(
-    "It can't be told just now which answers you may read, so nothing is shown. Try again in a "
-    "minute."
+    "I can't check right now which answers you can read, so nothing is shown. "
+    "Please try again in a minute."
 )
-_NOT_ASKED = tr("That isn't asked any more, so nothing is shown.")
+_NOT_ASKED = tr("This request isn't asked any more, so nothing is shown.")
 _NOT_ALLOWED = tr("There is nothing to see. Ask the asker first.")
 
 

@@ -136,6 +136,8 @@ _ANSWER_LENGTH = 600
 _BOLD: dict[str, object] = {"weight": "Bolder"}
 _SUBTLE: dict[str, object] = {"isSubtle": True}
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
+_STRONG = re.compile(r"\*\*(?! )([^*\n]+)(?<! )\*\*")
+"""Lines that an answer marks as decisive; a TextRun would show the stars."""
 _FENCE_WITHIN = re.compile(r"^(?! {0,3}```).*```", re.MULTILINE)
 """Backticks of a fence within a line, which open no block of code."""
 _OPENING = "A question for a person"
@@ -298,7 +300,8 @@ def _answer(exchange: EarlierExchange) -> Iterator[Json]:
             opening, *code, _ = block.splitlines()
             yield from code_elements(Code("\n".join(code), opening.strip("`~ ")), lambda _: True)
         else:
-            yield from text_run_paragraphs(without_backticks(block), most=_MOST_LINES)
+            plain = _STRONG.sub(r"\1", without_backticks(block))
+            yield from text_run_paragraphs(plain, most=_MOST_LINES)
 
 
 def _state(view: CaseView) -> Json:

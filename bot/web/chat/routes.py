@@ -27,8 +27,6 @@ from bot.escalations.lifecycle import ASKERS_ACTS
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
-from bot.web.chat.asked_forms import FILE_LIMITS, MAX_QUESTION, typed_text
-from bot.web.chat.asking import Asking
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.event_stream import EventStreams
 from bot.web.chat.exchanges import Exchanges, valid_uuid
@@ -39,6 +37,8 @@ from bot.web.chat.history import (
     HistoryRoutes,
     remember_conversation,
 )
+from bot.web.chat.question_forms import FILE_LIMITS, MAX_QUESTION, typed_text
+from bot.web.chat.question_routes import QuestionRoutes
 from bot.web.chat.stored_pages import StoredPageRoutes, StoredPages
 from bot.web.pages import add_pages, redirect_unless_fragment
 from bot.web.problems import problem
@@ -93,9 +93,9 @@ def mount_chat(
         starters=starters,
         placeholder=placeholder,
     ).mount(app)
-    Asking(exchanges=exchanges, inbox=inbox, interactions=interactions, data_dir=data_dir).mount(
-        app
-    )
+    QuestionRoutes(
+        exchanges=exchanges, inbox=inbox, interactions=interactions, data_dir=data_dir
+    ).mount(app)
     FeedbackActions(exchanges, interactions).mount(app)
     CaseActions(exchanges, cases).mount(app)
     history.mount(app)

@@ -73,7 +73,7 @@ async def test_who_has_it_is_called_when_the_asker_agreed(scene: CaseScenario) -
     await scene.visitor(ALICE).click(await asked(scene), "Show them")
     await scene.news()
     called = [post.shown for post in scene.slack.in_channel(scene.card.channel)]
-    assert any("agreed to show what was said before" in each for each in called)
+    assert any("agreed to show earlier messages" in each for each in called)
 
 
 async def test_nothing_is_shown_if_the_asker_says_no(scene: CaseScenario) -> None:

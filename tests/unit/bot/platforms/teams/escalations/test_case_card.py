@@ -210,6 +210,15 @@ def said_before(answer: str) -> str:
     return json.dumps(case_card(ASKED, replace(view, before=before), WAYS, now=NOW))
 
 
+@pytest.mark.parametrize("said", ["**If not: ask Ann.** Then wait.", "2 ** 3 and **kwargs"])
+def test_decisive_lines_of_an_earlier_answer_have_no_stars(said: str) -> None:
+    view = seen()
+    answered = replace(view.before[0], answer=f"> {said}")
+    shown = text(replace(view, before=(answered,)))
+    assert (said in shown) is ("kwargs" in said)
+    assert ("If not: ask Ann. Then wait." in shown) is ("kwargs" not in said)
+
+
 def test_code_of_an_earlier_answer_is_whole_or_left_out() -> None:
     shown = said_before("Run:\n\n```sh\nvpn up\n  vpn test\n```")
     assert '"codeSnippet": "vpn up\\n  vpn test"' in shown

@@ -73,7 +73,7 @@ async def test_only_the_asker_can_agree(scene: CaseScenario) -> None:
 async def test_only_who_has_it_can_look(scene: CaseScenario) -> None:
     await agreed(scene)
     await scene.visitor(names.BOB).press(scene.card, SEE)
-    assert "Anna Lopez has it already" in scene.seen_by(names.BOB)
+    assert "It is assigned to Anna Lopez" in scene.seen_by(names.BOB)
     assert "see_more" not in await steps(scene)
 
 
