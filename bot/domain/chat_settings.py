@@ -39,8 +39,8 @@ class ChatSettings(LearningSettings):
     )
     teams_split_cards: bool = Field(
         default=False,
-        description="Put the buttons of an answer in a message of their own, below it, also in a "
-        "personal chat.",
+        description="Post the buttons of an answer as a message of their own, below its text. "
+        "Otherwise both are one message: the end of a stream, or in channels one card.",
     )
 
     @field_validator("suggested_prompts")
