@@ -38,7 +38,12 @@ class ChatSettings(LearningSettings):
     )
     teams_split_cards: bool = Field(
         default=False,
+<<<<<<< HEAD
+        description="Post the buttons of an answer as a message of their own, below its text. "
+        "Otherwise both are one message: the end of a stream, or in channels one card.",
+=======
         description="Post the buttons of an answer in a separate message, also in personal chats.",
+>>>>>>> main
     )
 
     @field_validator("suggested_prompts")
