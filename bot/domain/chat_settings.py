@@ -38,12 +38,8 @@ class ChatSettings(LearningSettings):
     )
     teams_split_cards: bool = Field(
         default=False,
-<<<<<<< HEAD
-        description="Post the buttons of an answer as a message of their own, below its text. "
-        "Otherwise both are one message: the end of a stream, or in channels one card.",
-=======
-        description="Post the buttons of an answer in a separate message, also in personal chats.",
->>>>>>> main
+        description="Post the buttons of an answer in a separate message below its text. Otherwise "
+        "both are one message (in channels a card).",
     )
 
     @field_validator("suggested_prompts")
