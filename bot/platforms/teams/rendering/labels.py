@@ -6,7 +6,7 @@ Teams accepts one schema.org entity per activity for all three.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.formatting import freshness, superseded_text, updated_text
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response
 from bot.domain.markdown import clip
+from bot.domain.texts import join_texts, tr
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import size, teams_label, teams_plain
 from rag.parts import CELL_JOINT
@@ -56,11 +57,23 @@ def citations_of(
     return citations
 
 
-def page_list(heading: str, lines: Sequence[SourceLine], now: datetime) -> str:
-    """Return a list of pages; "" for none. Numbers have the form of the marks in the text."""
+def page_list(
+    heading: str,
+    lines: Sequence[SourceLine],
+    now: datetime,
+    *,
+    label: Callable[[str], str] = teams_label,
+    plain: Callable[[str], str] = teams_plain,
+) -> str:
+    """Return a list of pages; "" for none. Numbers have the form of the marks in the text.
+
+    ``label`` and ``plain`` return plain text as it is shown in a link, and elsewhere.
+    """
     if not lines:
         return ""
-    return "\n".join([f"**{heading}**", "", *(_page_line(line, now) for line in lines)])
+    bold = join_texts("", ("**", heading, "**"))
+    pages = (_page_line(each, now, label, plain) for each in lines)
+    return join_texts("\n", [bold, "", *pages])
 
 
 def _opens_otherwise(line: SourceLine) -> bool:
@@ -70,7 +83,7 @@ def _opens_otherwise(line: SourceLine) -> bool:
 def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     name = clip(line.label, _NAME_LENGTH)
     abstract = _abstract(line) or name
-    who = f"by {line.updated_by}" if line.updated_at and line.updated_by else ""
+    who = tr("by {who}", who=line.updated_by) if line.updated_at and line.updated_by else ""
     words = (
         line.space,
         updated_text(line.updated_at, now) if line.source_type != ANSWER_SOURCE else "",
@@ -102,11 +115,13 @@ def _abstract(line: SourceLine) -> str:
     return clip(_plain_rows(line.quote[line.quote.index(line.line) :]), _ABSTRACT_LENGTH)
 
 
-def _page_line(line: SourceLine, now: datetime) -> str:
+def _page_line(
+    line: SourceLine, now: datetime, label: Callable[[str], str], plain: Callable[[str], str]
+) -> str:
     mark = "- " if line.number is None else f"- \\[{line.number}\\] "
-    page = f"[{teams_label(line.label)}]({line.url})" if line.url else teams_plain(line.label)
-    about = (page, teams_plain(line.space), teams_plain(freshness(line, now)))
-    return mark + ", ".join(part for part in about if part)
+    page = f"[{label(line.label)}]({line.url})" if line.url else plain(line.label)
+    about = (page, plain(line.space), plain(freshness(line, now)))
+    return join_texts("", (mark, join_texts(", ", (part for part in about if part))))
 
 
 _LONGEST_NAME = 80

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from bot.domain.markdown import disarm, outside_code, split, without_code
+from bot.domain.texts import Text, join_texts, on_texts
 
 ACTIVITY_BUDGET = 80_000
 """Bytes of a whole activity as UTF-16.
@@ -49,6 +50,10 @@ def largest_fitting(count: int, fits: Callable[[int], bool]) -> int:
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+)$", re.MULTILINE)
 _RULE = re.compile(r"^ {0,3}(?:[-*_] *){3,}$\n?", re.MULTILINE)
+QUOTE_MARKS = re.compile(r"^ {0,3}(?:> ?)+")
+LINE_BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
+"""A line break within a paragraph that is not followed by a list item."""
+
 _SPECIAL = re.compile(r"([\\`*_\[\]()#|~!])")
 _MENTION_TAG = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
 _INLINE_CODE = re.compile(r"`([^`\n]+)`")
@@ -62,21 +67,38 @@ _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _TAB = 4
 
 
+@on_texts
 def teams_markdown(text: str) -> str:
     """Return Markdown that every Teams client renders; tags in it are text."""
     return _MENTION_TAG.sub(f"<{_JOINER}", outside_code(text, _message_prose))
 
 
+@on_texts
 def teams_label(label: str) -> str:
     """Return plain text for use inside ``[label](url)``."""
     return _without_tags(_literal(label))
 
 
+@on_texts
 def teams_plain(line: str) -> str:
     """Return a line of plain text with nothing live in it; URLs become code spans."""
     return outside_code(disarm(without_code(line)), teams_label)
 
 
+def card_markdown(text: str) -> str:
+    """Return inert Markdown without quotes and blocks of code as a card's text.
+
+    Cards have no headings and rules, and join lines that follow each other.
+    """
+    return card_text(outside_code(text, _card_paragraphs))
+
+
+def markdown_link(label: str, url: str) -> str:
+    """Return a link with a label of ours, for messages and cards."""
+    return join_texts("", ("[", label, f"]({url})"))
+
+
+@on_texts
 def card_text(text: str) -> str:
     """Return inert Markdown (bot.domain.markdown.disarm) as a card's text.
 
@@ -88,6 +110,7 @@ def card_text(text: str) -> str:
     return _unlinked(without_card_functions("".join(shown)))
 
 
+@on_texts
 def card_plain(text: str) -> str:
     """Return plain text for a card: line breaks and indents are kept."""
     literal = _literal(text.replace("\t", " " * _TAB).replace("`", "\u02cb"))
@@ -108,6 +131,10 @@ def _message_prose(text: str) -> str:
 def _heading(match: re.Match[str]) -> str:
     words = match[1].rstrip(" ").rstrip("#").rstrip(" ")
     return f"**{words}**" if words else match[0]
+
+
+def _card_paragraphs(text: str) -> str:
+    return LINE_BREAK.sub("\n\n", _RULE.sub("", _HEADING.sub(_heading, text)))
 
 
 def _card_code(code: str) -> str:
@@ -142,8 +169,10 @@ def split_markdown(text: str, limit: int) -> tuple[str, ...]:
     """Split text into parts of at most ``limit`` bytes (`size`).
 
     Inline code, bold and quotes continue in the next part; citation marks are never split. Code has
-    single backticks (bot.domain.markdown.plain_code).
+    single backticks (bot.domain.markdown.plain_code). A text of ours that fits keeps its language.
     """
+    if isinstance(text, Text) and size(text) <= limit:
+        return (text,)
     return tuple(_closed_parts(split(text, limit - _CLOSING_BYTES, size)))
 
 

@@ -72,7 +72,7 @@ async def test_the_fuller_reply_goes_to_the_askers_chat_and_no_word_of_it_to_the
     assert "41,000" not in reply.shown
     (whisper,) = whispers(teams)
     assert whisper.text.startswith("> what is \\*band\\* 4?")
-    assert "For you alone" in whisper.text
+    assert "Only for you" in whisper.text
     assert "<b>" not in whisper.text
     assert "Band 4 starts at 41,000 [1]." in whisper.text
     assert "[1] Pay bands" in whisper.shown
@@ -123,7 +123,7 @@ async def test_parts_that_are_missing_are_added_by_another_process(
     teams: FakeTeams, noted_restart: Restart, store: Store
 ) -> None:
     sent = delivery(await asked(teams, store), ANSWER, LONG)
-    teams.fail(None, None, Fault(status=400))
+    teams.fail(None, Fault(status=400))
     for _ in range(2):
         await noted_restart().deliver(sent)
     marks = [each.text.split("\n")[0] for each in whispers(teams)]
@@ -135,7 +135,7 @@ async def test_a_whisper_that_fails_leaves_the_reply_as_it_is(
     teams: FakeTeams, channel: TeamsChannel, store: Store, status: int
 ) -> None:
     message = await asked(teams, store)
-    teams.fail(None, None, *[Fault(status=status, retry_after="9")] * 3)
+    teams.fail(None, *[Fault(status=status, retry_after="9")] * 3)
     await channel.deliver(delivery(message, ANSWER, SECRET))
     assert len(teams.posts_in(HELP)) == 1
     assert not whispers(teams)
@@ -145,7 +145,7 @@ async def test_what_teams_may_take_in_a_moment_is_tried_again(
     teams: FakeTeams, channel: TeamsChannel, store: Store, waits: list[float]
 ) -> None:
     message = await asked(teams, store)
-    teams.fail(None, None, Fault(status=502), Fault(status=503, retry_after="4"))
+    teams.fail(None, Fault(status=502), Fault(status=503, retry_after="4"))
     await channel.deliver(delivery(message, ANSWER, SECRET))
     assert len(whispers(teams)) == 1
     assert waits == [pytest.approx(1.125, abs=0.125), 4.0]
@@ -160,7 +160,7 @@ async def test_who_has_no_chat_with_the_bot_is_told_how_to_get_one_once_in_each_
     there = teams.posts_in(HELP)
     told = [sent for sent in there if f"(https://teams.microsoft.com/l/app/{APP_ID})" in sent.text]
     assert (len(there), len(told)) == (3, 1)
-    assert told[0].text.startswith("Carol, ")
+    assert told[0].text.startswith("Carol: ")
     assert "41,000" not in "".join(sent.shown for sent in there)
     place = {"id": f"{GENERAL};messageid=1", "conversationType": "channel"}
     elsewhere = await asked(teams, store, conversation=place, **from_carol())
@@ -175,7 +175,7 @@ async def test_an_address_for_a_name_is_no_link(
     named["from"]["name"] = "Carol https://evil.example"
     message = await asked(teams, store, **named)
     await noted_restart().deliver(delivery(message, ANSWER, SECRET))
-    assert teams.posts_in(HELP)[-1].text.startswith("Carol `https://evil.example`, I may")
+    assert teams.posts_in(HELP)[-1].text.startswith("Carol `https://evil.example`: I may")
 
 
 async def test_the_way_to_install_is_the_one_that_is_configured(
