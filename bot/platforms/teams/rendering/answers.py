@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -38,6 +37,7 @@ from bot.platforms.teams.rendering.labels import (
 )
 from bot.platforms.teams.rendering.text import (
     CONTENT_BUDGET,
+    LINE_BREAK,
     largest_fitting,
     size,
     split_markdown,
@@ -45,9 +45,6 @@ from bot.platforms.teams.rendering.text import (
     teams_plain,
 )
 from rag.parts import Code, Table, parts_text
-
-_BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
-"""A line break within a paragraph that is not followed by a list item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,7 @@ def _broken_lines(text: str) -> str:
 
 
 def _with_line_breaks(text: str) -> str:
-    return _BREAK.sub("  \n", text)
+    return LINE_BREAK.sub("  \n", text)
 
 
 def _card_units(name: str, elements: Sequence[Json], room: int, words: str = "") -> Iterator[Unit]:

@@ -50,6 +50,10 @@ def largest_fitting(count: int, fits: Callable[[int], bool]) -> int:
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+)$", re.MULTILINE)
 _RULE = re.compile(r"^ {0,3}(?:[-*_] *){3,}$\n?", re.MULTILINE)
+QUOTE_MARKS = re.compile(r"^ {0,3}(?:> ?)+")
+LINE_BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
+"""A line break within a paragraph that is not followed by a list item."""
+
 _SPECIAL = re.compile(r"([\\`*_\[\]()#|~!])")
 _MENTION_TAG = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
 _INLINE_CODE = re.compile(r"`([^`\n]+)`")
@@ -87,6 +91,15 @@ def markdown_link(label: str, url: str) -> str:
 
 
 @on_texts
+def card_markdown(text: str) -> str:
+    """Return inert Markdown without quotes and blocks of code as a card's text.
+
+    Cards have no headings and rules, and join lines that follow each other.
+    """
+    return card_text(outside_code(text, _card_paragraphs))
+
+
+@on_texts
 def card_text(text: str) -> str:
     """Return inert Markdown (bot.domain.markdown.disarm) as a card's text.
 
@@ -119,6 +132,10 @@ def _message_prose(text: str) -> str:
 def _heading(match: re.Match[str]) -> str:
     words = match[1].rstrip(" ").rstrip("#").rstrip(" ")
     return f"**{words}**" if words else match[0]
+
+
+def _card_paragraphs(text: str) -> str:
+    return LINE_BREAK.sub("\n\n", _RULE.sub("", _HEADING.sub(_heading, text)))
 
 
 def _card_code(code: str) -> str:
