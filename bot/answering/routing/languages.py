@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -68,6 +69,32 @@ _INFLECTED = ("s", "es", "ed", "ing", "er", "ers", "ment")
 
 
 @dataclass(frozen=True, slots=True)
+class CorrectionTexts:
+    """What is said of an answer whose page changed or was closed, in one language."""
+
+    day: str
+    changed: str
+    closed: str
+    note: str
+
+    def line(self, at: datetime, *, closed: bool) -> str:
+        """Return the line of a corrected answer; it says nothing of the page."""
+        return Template(self.closed if closed else self.changed).substitute(day=self._written(at))
+
+    def about(self, answered_at: datetime, line: str) -> str:
+        """Return the line as a note on its own."""
+        return Template(self.note).substitute(day=self._written(answered_at), line=line)
+
+    def is_line(self, text: str) -> bool:
+        """Return whether a text is a line of this language, of whatever day."""
+        around = (each.partition("$day") for each in (self.changed, self.closed))
+        return any(text.startswith(begin) and text.endswith(end) for begin, _, end in around)
+
+    def _written(self, at: datetime) -> str:
+        return Template(self.day).substitute(date=at.day, month=at.month, name=f"{at:%B}")
+
+
+@dataclass(frozen=True, slots=True)
 class LanguageTexts:
     """Frontdesk's texts in one language; languages.toml says what each is."""
 
@@ -77,6 +104,7 @@ class LanguageTexts:
     search_only: str
     model_failed: str
     closing: HandoffClosing
+    correction: CorrectionTexts
     yes: tuple[str, ...]
 
 
@@ -180,6 +208,7 @@ def _texts() -> Mapping[str, LanguageTexts]:
             **{
                 **texts,
                 "closing": HandoffClosing(**texts["closing"]),
+                "correction": CorrectionTexts(**texts["correction"]),
                 "yes": tuple(texts["yes"]),
             }
         )
@@ -190,6 +219,11 @@ def _texts() -> Mapping[str, LanguageTexts]:
 def texts_in(language: str) -> LanguageTexts:
     """Return the texts in a language; the English ones where there are none."""
     return _texts().get(language) or _texts()[_ENGLISH]
+
+
+def is_correction(text: str) -> bool:
+    """Return whether a text is the line of a corrected answer, in any language."""
+    return any(texts.correction.is_line(text) for texts in _texts().values())
 
 
 def agreements() -> tuple[str, ...]:

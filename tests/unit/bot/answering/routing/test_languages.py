@@ -118,6 +118,9 @@ def test_every_language_has_its_own_texts(language: str) -> None:
     for said in astuple(texts.closing):
         assert said
         assert said not in [said for each in others for said in astuple(each.closing)]
+    for line in (texts.correction.changed, texts.correction.closed):
+        assert line.count("$day") == 1
+        assert line not in [said for each in others for said in astuple(each.correction)]
 
 
 @pytest.mark.parametrize("language", TEN)
