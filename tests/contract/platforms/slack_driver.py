@@ -26,6 +26,7 @@ from tests.contract.platforms.driver import (
     Missing,
     Platform,
     Question,
+    ReadPress,
     Receipt,
     SlowReindex,
     Vote,
@@ -127,9 +128,19 @@ class SlackButtons:
     async def choose(self, question: Question, option: str) -> None:
         await self._person(ALICE).click(self._answer(question), option)
 
-    async def answer_request(self, question: Question, label: str) -> None:
+    async def request_button(self, question: Question, label: str) -> ReadPress:
         asked = [post for post in self._workspace.seen_by(ALICE, HELP) if label in post.labels]
-        await self._person(ALICE).click(asked[-1], label)
+
+        def seen() -> str:
+            return "\n".join(post.shown for post in self._workspace.seen_by(ALICE, HELP))
+
+        async def press() -> str:
+            before = seen()
+            await self._person(ALICE).click(asked[-1], label)
+            await wait_until(lambda: seen() != before)
+            return seen()
+
+        return press
 
 
 class SlackCard:
