@@ -379,6 +379,7 @@ PEOPLE = (
         consent.is_agreed_to,
     ),
     Case("seeing more: who asked says no", scenario.then(ANSWER, ASKED_FOR), consent.is_refused),
+    Case("seeing more: an old button says so", scenario.then(ANSWER, ASKED_FOR), consent.is_over),
     Case(
         "seeing more: by buttons of the card, for the eyes of who has it",
         scenario.then(ANSWER, ASKED_FOR),

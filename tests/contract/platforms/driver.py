@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,9 +75,13 @@ class Buttons(Protocol):
         """Choose one of the options that are offered."""
         ...
 
-    async def answer_request(self, question: Question, label: str) -> None:
-        """Press a button below the last request to see more of the conversation."""
+    async def request_button(self, question: Question, label: str) -> ReadPress:
+        """Return what presses a button below the last request to see more of the conversation."""
         ...
+
+
+ReadPress = Callable[[], Awaitable[str]]
+"""Presses a button that was found before; returns what its presser reads then."""
 
 
 class Card(Protocol):
