@@ -69,6 +69,7 @@ FULLER = Reply("Your own plan covers it [1].", "answer", (VPN,), 0.9)
 ANSWERS = (
     Case("answered", says(ANSWER), Asks("vpn down?", (RESTART, "VPN guide"))),
     Case("answered in private", says(ANSWER), Asks("vpn?", (RESTART,), private=True)),
+    Case("one message with its sources and buttons", says(ANSWER), actions.answers_in_one),
     Case(
         "cited",
         says(replace(ANSWER, text="Restart [1], or come by [2].", sources=(VPN, LOCAL))),

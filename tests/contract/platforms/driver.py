@@ -218,6 +218,10 @@ class Platform(Protocol):
         """Return what is shown to all in the question's thread, a message each, as it is read."""
         ...
 
+    async def messages(self, question: Question) -> int:
+        """Return how many messages of the bot all see in the question's thread."""
+        ...
+
     async def kinds(self, question: Question) -> frozenset[str]:
         """Return which of list, table, code and quotation are elements of their own there."""
         ...

@@ -139,6 +139,9 @@ class OnRest:
             shown += [_read(answer), *await self._history(answer)]
         return [*shown, *([problem] if problem else [])]
 
+    async def messages(self, question: Question) -> int:
+        return len(await self.seen(question))
+
     async def kinds(self, question: Question) -> frozenset[str]:
         answers = await self._answers(question)
         return frozenset(part["kind"] for answer in answers for part in answer["parts"])

@@ -342,6 +342,9 @@ class OnSlack:
     async def seen(self, question: Question) -> Sequence[str]:
         return [post.shown for post in self._posts(question) if post.only_for is None]
 
+    async def messages(self, question: Question) -> int:
+        return len(await self.seen(question))
+
     async def kinds(self, question: Question) -> frozenset[str]:
         blocks = [block for post in self._posts(question) for block in post.blocks]
         text = "\n".join(block["text"] for block in blocks if block["type"] == "markdown")

@@ -295,6 +295,10 @@ class OnTeams:
         shown = [sent.shown.replace(_JOINER, "") for sent in self._posts(question)]
         return [text.replace("&lt;", "<").replace("&amp;", "&") for text in shown]
 
+    async def messages(self, question: Question) -> int:
+        there = self._written[question.number].conversation
+        return sum(sent.conversation == there for sent in self._tenant.visible.values())
+
     async def kinds(self, question: Question) -> frozenset[str]:
         posts = self._posts(question)
         text = "\n".join(each.text for each in posts)

@@ -155,6 +155,9 @@ class OnWeb:
         shown = [text for article in articles for text in (_read(article), *_people(article))]
         return [*shown, *([trouble] if trouble else [])]
 
+    async def messages(self, question: Question) -> int:
+        return len(await self.seen(question))
+
     async def kinds(self, question: Question) -> frozenset[str]:
         texts = [each for one in await self._articles(question) for each in one.find_class("text")]
         return frozenset(
