@@ -6,6 +6,7 @@ language is a BCP-47 primary tag; "" stands for the wiki's own.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +109,7 @@ class LanguageTexts:
 
 
 class LanguageDetector:
-    """Detects the language of a question that is not in the wiki's; keeps no state.
+    """Detects the language of a question that is not in the wiki's.
 
     Args:
         wiki: the wiki's language; ANY detects none.
@@ -120,16 +121,29 @@ class LanguageDetector:
         self.wiki = wiki
         self._is_word = is_word if wiki == _ENGLISH else None
         self._compared = frozenset({*_texts(), wiki})
-        # Without the wiki's language to compare with, every question would look foreign.
-        self._off = wiki == ANY or wiki not in _identifier().labels
+        self._model: LanguageIdentifier | None = None
+        self._loading = asyncio.Lock()
 
-    def foreign(self, text: str) -> str:
-        """Return the language of a text; "" where it is, or may be, the wiki's."""
+    async def foreign(self, text: str) -> str:
+        """Return the language of a text; "" where it is, or may be, the wiki's.
+
+        The first text that known words alone don't decide loads the model, in a thread.
+        """
         words = _WORD.findall(_NAMES.sub(" ", text[:_MOST_CHARACTERS]).lower())
-        if self._off or not words or self._is_mostly_english(words):
+        if self.wiki == ANY or not words or self._is_mostly_english(words):
             return ""
+        model = self._model or await self._load()
+        # Without the wiki's language to compare with, every question would look foreign.
+        return self._compare(words, model) if self.wiki in model.labels else ""
+
+    async def _load(self) -> LanguageIdentifier:
+        async with self._loading:
+            self._model = self._model or await asyncio.to_thread(load_model)
+        return self._model
+
+    def _compare(self, words: Sequence[str], model: LanguageIdentifier) -> str:
         known = self._compared.union(_ALSO_NAMED)
-        ranked = _identifier().rank(" ".join(words))
+        ranked = model.rank(" ".join(words))
         shares: dict[str, float] = {tag: share for tag, share in ranked if tag in known}
         best = max(shares, key=shares.__getitem__)
         if best not in self._compared and shares[best] >= _SURE * sum(shares.values()):
@@ -173,8 +187,8 @@ class LanguageDetector:
 
 
 @cache
-def _identifier() -> LanguageIdentifier:
-    """Load the model once: half a second, 37 microseconds for a question then."""
+def load_model() -> LanguageIdentifier:
+    """Load the model once: half a second and 74 MB; 37 microseconds for a question then."""
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
