@@ -8,6 +8,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from bot.domain.texts import ENGLISH, Catalogue, Language, Message, load_catalogue
+from bot.domain.texts.ingestion_texts import ingestion_text
 
 UI_LANGUAGE: web.AppKey[str] = web.AppKey("ui_language", str)
 """The language of all pages, or "browser" for what each asks for; English without it."""
@@ -24,6 +25,7 @@ def add_languages(app: web.Application, templates: Environment) -> None:
     app[_CATALOGUE] = load_catalogue(ENGLISH.tag if chosen == BY_BROWSER else chosen)
     templates.globals["_"] = _translated
     templates.globals["_n"] = _counted
+    templates.globals["said"] = ingestion_text
     templates.finalize = _rendered
 
 

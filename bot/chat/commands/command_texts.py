@@ -15,7 +15,8 @@ from bot.chat.commands.types import CommandSyntax
 from bot.domain.formatting import rough_duration
 from bot.domain.health import ComponentStatus
 from bot.domain.markdown import clip
-from bot.domain.texts import Text, join_texts, tr, trn
+from bot.domain.texts import Text, changed, join_texts, tr, trn
+from bot.domain.texts.ingestion_texts import ingestion_text
 from ingestion.library import Space
 from ingestion.records.types import Failure, Run
 
@@ -300,7 +301,7 @@ def _facts(status: RunStatus) -> Iterator[str]:
             yield _written(status)
     if status.resumed:
         yield tr("It was interrupted and resumed; the figures count from then.")
-    yield from filter(None, (status.embedding, status.note))
+    yield from filter(None, (ingestion_text(status.embedding), status.note))
 
 
 def pace(status: RunStatus) -> str:
@@ -368,10 +369,15 @@ def _problem_count(status: RunStatus, spelling: CommandSyntax) -> str:
 
 def _problem(trouble: Failure) -> str:
     where = trouble.page or trouble.space
-    reason = trouble.reason.rstrip(".")
-    # Its cure is the command that is told at the end.
-    cure = "" if trouble.mass_delete else f" {trouble.cure}"
-    return clip(f"{where}: {reason}.{cure}", _LONGEST_TROUBLE)
+    reason = ingestion_text(trouble.reason.rstrip("."))
+    # The cure of a held-back deletion is the command that is told at the end.
+    cure = "" if trouble.mass_delete else ingestion_text(trouble.cure)
+    told = tr("{where}: {reason}. {cure}", where=where, reason=reason, cure=cure)
+    return changed(told, _shortened)
+
+
+def _shortened(words: str) -> str:
+    return clip(words.rstrip(), _LONGEST_TROUBLE)
 
 
 def _cure(status: RunStatus, spelling: CommandSyntax) -> str:
