@@ -51,7 +51,7 @@ _TO: Mapping[AnswerAct, AnswerState] = {
     "withdraw": "withdrawn",
 }
 CHANGED_MEANWHILE = tr(
-    "Somebody changed this answer meanwhile. Look at how it stands now, and try again."
+    "Somebody has changed this answer in the meantime. Check its current state and try again."
 )
 
 

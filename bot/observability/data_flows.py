@@ -77,7 +77,7 @@ def _models(settings: Settings) -> Iterator[DataFlow]:
     yield DataFlow(
         tr("Embedding server"),
         _hosts([embedder] if settings.embedding_model else []),
-        tr("Text of every page; every question that is searched for"),
+        tr("Text of every page; every question searched for"),
         tr("During indexing; for each search; to group gaps"),
         tr("Unset EMBEDDING_MODEL, and index again"),
     )
@@ -99,7 +99,7 @@ def _records(settings: Settings) -> Iterator[DataFlow]:
         "PostgreSQL",
         _hosts(_secrets(settings.database_url)),
         tr("The whole record"),
-        tr("All the time"),
+        tr("Continuously"),
         tr("Unset DATABASE_URL; this starts a new, empty record in a file"),
     )
     yield DataFlow(
@@ -152,7 +152,7 @@ def _platforms(settings: Settings) -> Iterator[DataFlow]:
         tr("Unset MICROSOFT_APP_ID"),
     )
     yield DataFlow(
-        tr("Further adapters"),
+        tr("Other adapters"),
         tuple(settings.adapters),
         tr("What their packages send"),
         tr("See their documentation"),

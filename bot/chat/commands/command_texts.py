@@ -73,7 +73,7 @@ def _help_lines(spelling: CommandSyntax, *, admin: bool) -> Iterator[str]:
         yield _help_line(f"{command}why", _WHY)
     yield _help_line(f"{command}help", tr("this list"))
     yield _help_line(f"{command}status", tr("what I answer from, and how fresh it is"))
-    yield _help_line(f"{command}my cases", tr("your questions that are with a person"))
+    yield _help_line(f"{command}my cases", tr("your questions to people"))
     if not command:
         yield _help_line("/why", _WHY)
     yield _help_line(
@@ -104,6 +104,8 @@ _MOST_SPACES = 15
 _DAY = 86_400
 _HOURS = 48 * 3600
 """Ages up to this many seconds are given in hours."""
+_ROUGHLY_A_MINUTE = 30
+"""Seconds below which a rough duration is less than a minute."""
 
 _SIGNS = {"absent": "not set up"}
 
@@ -125,6 +127,8 @@ def status_text(
 def age_text(since: datetime, now: datetime) -> str:
     """Return how long ago a moment was."""
     seconds = max(0.0, (now - since).total_seconds())
+    if seconds < _ROUGHLY_A_MINUTE:
+        return tr("less than a minute ago")
     if seconds <= _HOURS:
         return tr("{time} ago", time=rough_duration(seconds))
     return trn("{n} day ago", "{n} days ago", round(seconds / _DAY))

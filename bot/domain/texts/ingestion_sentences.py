@@ -192,6 +192,7 @@ FACTS: Final = (
     marked("is a PowerPoint file"),
     marked("is an archive"),
     marked("is empty"),
+    marked("Markdown, text, HTML, PDF and Word (.docx)"),
     marked("unpacks to more than 200 MB"),
     marked("is encrypted"),
     marked("holds no text, only pictures"),

@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 CALLBACK_PATH = "/session/oidc/callback"
 _BEGIN_AGAIN = tr(
-    "This sign-in was not begun in this browser, or more than ten minutes ago. Please try again."
+    "This sign-in was started in another browser or more than ten minutes ago. Please try again."
 )
 _CANCELLED = tr("The sign-in was not completed. Try again, or ask whoever runs Frontdesk.")
 

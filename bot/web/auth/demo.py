@@ -30,7 +30,7 @@ from rag.types import EVERYONE, Principal
 DEMO_PATH = "/session/demo"
 DEMO_COOKIE = "frontdesk_demo"
 _SECONDS = 12 * 3600
-_OWN_KEY, _OWN_NAME = "you", "You"
+_OWN_KEY, _OWN_NAME = "you", tr("You")
 
 
 @dataclass(frozen=True, slots=True)
