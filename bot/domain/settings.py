@@ -60,7 +60,7 @@ class Settings(ChatSettings):
     role: Literal["all", "accept", "work"] = Field(
         "all",
         alias="FRONTDESK_ROLE",
-        description="`accept`: receive messages, serve pages; `work`: answer. Both need PostgreSQL.",
+        description="`accept`: take messages, serve pages; `work`: answer. Both need PostgreSQL.",
     )
     concurrency: int = Field(
         16,
@@ -94,9 +94,7 @@ class Settings(ChatSettings):
     )
 
     # Answering
-    top_k: int = Field(
-        5, alias="RAG_TOP_K", ge=1, le=20, description="Passages used without a model."
-    )
+    top_k: int = Field(5, alias="RAG_TOP_K", ge=1, le=20, description="Passages without a model.")
     model_top_k: int = Field(
         12,
         alias="RAG_MODEL_TOP_K",
