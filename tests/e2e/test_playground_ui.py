@@ -78,7 +78,12 @@ async def picture(page: Page, name: str) -> None:
 
 
 async def opens(page: Page, name: str) -> None:
+    """Open a chat or channel, and wait until the page has nothing left to do.
+
+    The playground's page loses what is posted at the moment in which a channel is opened.
+    """
     await page.get_by_role("treeitem", name=name).click()
+    await page.evaluate("() => new Promise((idle) => requestIdleCallback(idle, {timeout: 10000}))")
 
 
 async def asks_in_the_chat(page: Page, question: str) -> None:
@@ -108,10 +113,7 @@ def shown(page: Page, words: str) -> Locator:
 
 
 async def finds(page: Page, there: PlaygroundScenario, channel: str, words: str) -> None:
-    """Open a channel once something was posted there, and look again as people do.
-
-    The playground's page loses what is posted at the moment in which a channel is opened.
-    """
+    """Open a channel once something was posted there, and look again as people do."""
     screen = there.alex.screen
     await screen.until(lambda: [each for each in screen.shown if words in json.dumps(each.now)])
     for _ in range(_LOOKS - 1):
