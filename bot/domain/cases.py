@@ -36,9 +36,11 @@ Act = Literal[
 ActorRole = Literal["asker", "expert"]
 """A person's role in one escalation: its asker, or an expert who may answer it."""
 
-Step = Literal["open", Act, "ping", "second_level"]
+Step = Literal["open", Act, "ping", "second_level", "join", "split", "joined", "left", "lead"]
 """A kind of history entry: an act, or what nobody did. ``ping`` is a reminder to people,
-``second_level`` the question to those who are asked after a time."""
+``second_level`` the question to those who are asked after a time. ``join``: an expert joined the
+case to one of the same question; ``split``: and made it one of its own again. ``joined`` and
+``left`` are in the leading case's history; ``lead``: the case leads now what another led."""
 
 
 SECOND_LEVEL = 2
@@ -94,7 +96,8 @@ class Case:
 
     ``asker_name`` is empty if the platform gave none; ``outsider`` is empty for a colleague.
     ``due_at`` is the time of the next reminder, None for no more. ``version`` counts changes.
-    ``level`` is 2 once the second level was asked.
+    ``level`` is 2 once the second level was asked. ``joined_to`` is the leading case of the same
+    question, which is answered for all; ``askers`` is how many people asked it, of a leading case.
     """
 
     interaction_id: InteractionId
@@ -113,6 +116,8 @@ class Case:
     version: int = 0
     outsider: Outsider = ""
     level: int = 1
+    joined_to: InteractionId | None = None
+    askers: int = 1
 
     @property
     def asker_mark(self) -> str:
@@ -142,7 +147,8 @@ class CaseQuery:
     """Filters and order of a list of cases; an empty filter means all.
 
     ``asker_id`` is the asker's id on their platform. ``words`` are searched in the question. The
-    cases that wait longest come first, unless ``newest_first`` is set.
+    cases that wait longest come first, unless ``newest_first`` is set. ``leading`` leaves out those
+    that joined another; ``joined_to`` finds those that joined it.
     """
 
     states: frozenset[State] = frozenset()
@@ -150,6 +156,8 @@ class CaseQuery:
     asker_id: str = ""
     words: str = ""
     newest_first: bool = False
+    leading: bool = False
+    joined_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

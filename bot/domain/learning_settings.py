@@ -88,6 +88,13 @@ class LearningSettings(LanguageModelSettings):
         description="A question that nobody has claimed for so long is put to the second level, in "
         "`SLACK_SECOND_LEVEL_CHANNEL` and `TEAMS_SECOND_LEVEL_CHANNEL`; 0: never.",
     )
+    escalation_join_days: int = Field(
+        7,
+        ge=0,
+        le=90,
+        description="A question in the same words joins a case that waits, for so long after that "
+        "was opened; similar ones are offered to a person. 0: each has a case of its own.",
+    )
 
     @field_validator("smtp_url")
     @classmethod

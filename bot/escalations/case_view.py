@@ -84,6 +84,11 @@ STEP_LABELS: Mapping[Step, str] = {
     "reopen": "reopened it",
     "ping": "People were reminded",
     "second_level": "The second level was asked",
+    "join": "joined it to a case of the same question",
+    "split": "made it a case of its own",
+    "joined": "Somebody else asked the same",
+    "left": "One who asked the same left",
+    "lead": "Leads what others asked, too",
 }
 """Text after the expert's name in the history, as experts read it; see ``step_label``."""
 
@@ -241,9 +246,12 @@ def state_since(case: Case) -> datetime:
     return case.opened_at if case.status.state == "open" else case.changed_at
 
 
+_NOBODYS: frozenset[Step] = frozenset({"open", "ping", "second_level", "joined", "left", "lead"})
+
+
 def acts_in(steps: Sequence[CaseStep]) -> tuple[CaseStep, ...]:
     """Return the acts of experts and asker, oldest first, without the opening and reminders."""
-    return tuple(step for step in steps if step.step not in {"open", "ping", "second_level"})
+    return tuple(step for step in steps if step.step not in _NOBODYS)
 
 
 def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:

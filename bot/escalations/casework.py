@@ -221,6 +221,18 @@ class NotifyingCases:
         self._announce()
         return changed
 
+    async def join(
+        self, tenant: str, case_id: InteractionId, lead_id: InteractionId, actor: Actor
+    ) -> Case:
+        changed = await self._cases.join(tenant, case_id, lead_id, actor)
+        self._announce()
+        return changed
+
+    async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
+        changed = await self._cases.split(tenant, case_id, actor)
+        self._announce()
+        return changed
+
     async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
         return await self._cases.get(tenant, case_id)
 

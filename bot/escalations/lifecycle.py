@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
-from bot.domain.cases import Act, Actor, CaseStatus, State
+from bot.domain.cases import Act, Actor, Case, CaseStatus, State
 from bot.domain.errors import ActRefused, EscalationTaken
 from bot.domain.markdown import clip
 
@@ -48,15 +48,17 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class ReminderSchedule:
-    """Delay and maximum number of reminders of unclaimed cases.
+    """Delay and maximum number of reminders of unclaimed cases, and other times of a case.
 
     ``after`` zero: never. The interval between reminders equals the delay before the first.
     ``second_level`` is how long a case waits before the second level is asked; zero: never.
+    ``joins_within`` is how long the same question joins a case; zero: never.
     """
 
     after: timedelta = timedelta(minutes=30)
     most: int = 3
     second_level: timedelta = timedelta()
+    joins_within: timedelta = timedelta()
 
     def due(self, now: datetime, pings: int = 0) -> datetime | None:
         """Return the time of the next reminder, None for no more."""
@@ -117,6 +119,26 @@ def is_change(act: Act, before: CaseStatus, then: CaseStatus) -> bool:
 def recipients_of(act: Act, *, is_asker: bool) -> tuple[NoticeAudience, ...]:
     """Return the recipients of an act's notice: people always, the asker unless they acted."""
     return ("people",) if is_asker or act in EXPERTS_ONLY else ("asker", "people")
+
+
+def check_join(case: Case, lead: Case, actor: Actor) -> None:
+    """Check that an expert may join a case to another. Raises ActRefused, EscalationTaken."""
+    _admit("assign", actor, is_asker=False)
+    if case.interaction_id == lead.interaction_id:
+        raise ActRefused("That is the same case. Choose another one.")
+    for each in (case, lead):
+        if each.joined_to:
+            raise ActRefused("One of them is joined to another case already. Split it off first.")
+    if lead.status.state == "declined":
+        raise ActRefused("The other one was declined. Reopen it first.")
+    _check_owner(case.status, actor)
+
+
+def check_split(case: Case, actor: Actor) -> None:
+    """Check that an expert may make a case one of its own again. Raises ActRefused."""
+    _admit("assign", actor, is_asker=False)
+    if not case.joined_to:
+        raise ActRefused("It is a case of its own already.")
 
 
 def display_name(name: str) -> str:

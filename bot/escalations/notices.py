@@ -296,9 +296,12 @@ class NoticeDelivery:
         )
 
     async def _since(self, notice: Notice, asked: Interaction) -> datetime:
-        """Return the time of the step that a notice is about."""
-        steps = await self._cases.steps(asked.message.thread.tenant, notice.interaction_id)
-        return next((each.at for each in steps if each.number == notice.number), self._now())
+        """Return since when a notice is tried: its step, or when its case got what others had."""
+        tenant, case_id = asked.message.thread.tenant, notice.interaction_id
+        case = await self._cases.get(tenant, case_id)
+        steps = await self._cases.steps(tenant, case_id)
+        at = next((each.at for each in steps if each.number == notice.number), self._now())
+        return max(at, case.changed_at) if case else at
 
     async def _give_up(self, notice: Notice, why: str) -> None:
         await self._outbox.failed(notice, why)

@@ -41,6 +41,20 @@ class Cases(Protocol):
         """
         ...
 
+    async def join(
+        self, tenant: str, case_id: InteractionId, lead_id: InteractionId, actor: Actor
+    ) -> Case:
+        """Join a case, with those that joined it, to another of the same question.
+
+        From now on both are answered at once; what was answered already is told its asker. Raises
+        as ``act``.
+        """
+        ...
+
+    async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
+        """Make a joined case one of its own, which waits for people. Raises as ``act``."""
+        ...
+
     async def get(self, tenant: str, case_id: InteractionId) -> Case | None: ...
 
     async def find(

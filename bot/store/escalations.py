@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.cases import (
     NO_DETAIL,
@@ -24,7 +23,6 @@ from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId, Thread
 from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.store import queries
 from bot.store.case_acts import (
     ActTaken,
     record_act,
@@ -45,8 +43,20 @@ from bot.store.case_rows import (
     update_case,
 )
 from bot.store.connections import Transactions
+from bot.store.joined_cases import (
+    counterpart_in,
+    follow,
+    join_by_hand,
+    leave_group,
+    lock_case,
+    lock_with_lead,
+    note_on_lead,
+    record_step,
+    split_off,
+)
+from bot.store.key_values import insert_audit
 from bot.store.rows import utc_now
-from bot.store.tables import EscalationRow, EscalationStepRow
+from bot.store.tables import EscalationStepRow
 
 
 class StoredEscalations:
@@ -73,7 +83,13 @@ class StoredEscalations:
     ) -> Case:
         who, to = storable_actor(actor), detail.to and storable_actor(detail.to)
         async with self._transactions.writing() as connection:
-            case = await _lock_case(connection, tenant, case_id)
+            asked, lead = await lock_with_lead(connection, tenant, case_id)
+            case = asked = _known(asked, case_id)
+            leaves = act in lifecycle.ASKERS_ACTS and who.has(asked.asker_id)
+            if lead is not None and who.role == "expert" and not leaves:
+                # Whoever answers one of the same question answers all.
+                about = await counterpart_in(connection, asked, detail.about, lead)
+                case, detail = lead, replace(detail, about=about)
             is_asker = who.has(case.asker_id)
             refuse_asker(case, to)
             then = lifecycle.after(case.status, act, who, is_asker=is_asker, to=to)
@@ -85,10 +101,41 @@ class StoredEscalations:
             if corrected is None:
                 return case
             now = utc_now()
+            if leaves:
+                case = await leave_group(connection, case, lead, self._reminders, now)
             case = self._changed(case, act, corrected, now)
             await connection.execute(update_case(case))
-            await record_act(connection, case, taken, now)
+            await record_act(connection, case, _read_in(taken, case, asked), now)
+            if not leaves:
+                await follow(connection, case, taken, now, asked.interaction_id)
             return case
+
+    async def join(
+        self, tenant: str, case_id: InteractionId, lead_id: InteractionId, actor: Actor
+    ) -> Case:
+        who = storable_actor(actor)
+        async with self._transactions.writing() as connection:
+            # In one order, whichever is to lead.
+            ids = sorted({str(case_id), str(lead_id)})
+            locked = {each: await lock_case(connection, tenant, each) for each in ids}
+            case, lead = _known(locked[case_id], case_id), _known(locked[lead_id], lead_id)
+            lifecycle.check_join(case, lead, who)
+            return await join_by_hand(connection, case, lead, who, utc_now())
+
+    async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
+        who = storable_actor(actor)
+        async with self._transactions.writing() as connection:
+            found, lead = await lock_with_lead(connection, tenant, case_id)
+            case = _known(found, case_id)
+            lifecycle.check_split(case, who)
+            now = utc_now()
+            alone = split_off(case, self._reminders, now)
+            await connection.execute(update_case(alone))
+            await record_step(connection, alone, "split", now, who)
+            await connection.execute(insert_audit(tenant, who.id, "split", case.interaction_id))
+            if lead is not None:
+                await note_on_lead(connection, lead, "left", now)
+            return alone
 
     async def experts(self, tenant: str) -> Sequence[Actor]:
         named: dict[str, str] = {}
@@ -147,17 +194,16 @@ class StoredEscalations:
         )
 
 
-async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> Case:
-    """Lock a case until the transaction ends, and return it. Raises InteractionUnknown."""
-    key = storable(case_id)
-    # Interaction first, then case: retention and withdrawal lock in the same order, and skip or
-    # wait for locked rows.
-    await connection.execute(*queries.select_interaction_for_update(key))
-    query = select_case(tenant, key).where(queries.not_withdrawn())
-    query = query.with_for_update(of=EscalationRow)
-    row = (await connection.execute(query)).first()
-    if row is None:
+def _known(case: Case | None, case_id: InteractionId) -> Case:
+    """Return a locked case. Raises InteractionUnknown for none."""
+    if case is None:
         raise InteractionUnknown(
             f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
         )
-    return case_of(row)
+    return case
+
+
+def _read_in(taken: ActTaken, case: Case, asked: Case) -> ActTaken:
+    """Return an act as it is for a case: only one asker had read a reply in their own thread."""
+    in_thread = taken.detail.in_thread and case.interaction_id == asked.interaction_id
+    return replace(taken, detail=replace(taken.detail, in_thread=in_thread))

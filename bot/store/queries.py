@@ -271,7 +271,7 @@ def delete_texts(interaction_id: str, *, keep_acts: bool = False) -> tuple[Delet
     posted, until those are withdrawn. ``keep_acts``: what experts did stays, without their words,
     and with it the case.
     """
-    blank = {"question": "", "asker_name": "", "due_at": None}
+    blank = {"question": "", "asker_name": "", "due_at": None, "join_key": "", "joined_to": None}
     steps = EscalationStepRow.interaction_id == interaction_id
     return (
         # First: this waits for a reminder being written, so that its steps are deleted below, too.
