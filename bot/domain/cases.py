@@ -36,7 +36,7 @@ Act = Literal[
 ActorRole = Literal["asker", "expert"]
 """A person's role in one escalation: its asker, or an expert who may answer it."""
 
-Step = Literal["open", Act, "ping", "second_level", "join", "split", "joined", "left", "lead"]
+Step = Literal["open", "join", "split", "joined", "left", "lead", Act, "ping", "second_level"]
 """A kind of history entry: an act, or what nobody did. ``ping`` is a reminder to people,
 ``second_level`` the question to those who are asked after a time. ``join``: an expert joined the
 case to one of the same question; ``split``: and made it one of its own again. ``joined`` and

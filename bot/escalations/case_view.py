@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
@@ -138,6 +138,22 @@ CASE_FORMS: Mapping[Act, CaseForm] = {
 """The acts for which a text is asked."""
 
 
+def case_form(act: Act, case: Case) -> CaseForm:
+    """Return the form for the text of an act on a case, which says how many get a reply."""
+    form = CASE_FORMS[act]
+    return replace(form, hint=_TO_ALL) if act == "reply" and case.askers > 1 else form
+
+
+_TO_ALL = "It is posted in your name to each who asked, where they asked."
+
+
+def askers_text(case: Case) -> str:
+    """Return how many people asked a leading case's question, "" for one."""
+    if case.askers == 1:
+        return ""
+    return f"{case.askers} people asked this. An answer goes to each, where they asked."
+
+
 NO_COLLEAGUE = "Choose a colleague: guests, bots and people of other companies can't have it."
 NOT_A_MEMBER = "They don't see this channel. Invite them first, or choose somebody of it."
 NO_SUCH_MEMBER = "No colleague of this channel has that name or address. Write the address."
@@ -203,9 +219,12 @@ _STATE_LABELS: Mapping[State, str] = {
 }
 
 
-def buttons_for_people(state: State) -> tuple[CaseButton, ...]:
-    """Return the buttons of a card seen by several people, independent of the viewer."""
-    return _PEOPLE_BUTTONS.get(state, ())
+def buttons_for_people(case: Case) -> tuple[CaseButton, ...]:
+    """Return the buttons of a card seen by several people, independent of the viewer.
+
+    A case that joined another is answered with that one.
+    """
+    return () if case.joined_to else _PEOPLE_BUTTONS.get(case.status.state, ())
 
 
 def buttons_for_asker(state: State) -> tuple[CaseButton, ...]:
@@ -230,10 +249,15 @@ def hidden_pages(finding: SearchFinding) -> str:
     return f"{finding.hidden} more {pages} found that not everyone may read."
 
 
+_JOINED = "Joined to a case of the same question, which is answered for all"
+
+
 def status_text(view: CaseView) -> str:
     """Return the state of a case and its owner, such as "Claimed by Anna Lopez"."""
     case = view.case
     state = case.status.state
+    if case.joined_to:
+        return _JOINED
     last = last_act(view.steps)
     if state == "resolved" and last is not None and last.actor and last.actor.role == "asker":
         return "Closed by the one who asked"

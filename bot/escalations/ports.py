@@ -16,7 +16,7 @@ from bot.domain.cases import (
     CaseStep,
     Notice,
 )
-from bot.domain.interactions import PostedRef
+from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message, Thread
 from bot.escalations.case_view import CaseView
 
@@ -147,6 +147,19 @@ class AsksPeople(Protocol):
 
         It tells of an assignment, too. The step "second_level" goes to the second level's channel.
         """
+        ...
+
+
+@runtime_checkable
+class PostsCards(Protocol):
+    """Optional capability of a channel: post the card of a case outside of its reply's delivery."""
+
+    async def card_of(self, message: Message) -> PostedRef | None:
+        """Return where a question's card is, with an empty id if that is not known."""
+        ...
+
+    async def ask_people(self, delivery: Delivery) -> bool:
+        """Post the card of a question; False if it is refused. Raises DeliveryFailed."""
         ...
 
 

@@ -19,14 +19,15 @@ from bot.domain.cases import Act, Case, CaseStep
 from bot.domain.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.messages import Message
 from bot.escalations.case_view import (
-    CASE_FORMS,
     KEEP_LABEL,
     KEEP_ON_BOARD,
     KEEP_QUESTION,
     CaseLinks,
     CaseView,
     acts_in,
+    askers_text,
     buttons_for_people,
+    case_form,
     hidden_pages,
     is_keepable,
     keep_link,
@@ -132,8 +133,9 @@ def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     )[0]
     who = f"{_asker(message, view)}{case.asker_mark}"
     opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
-    unread = f" \u00b7 {THREAD_IS_ASKED_ABOUT}" if buttons_for_people(case.status.state) else ""
-    return f"{opening}\n{_quoted(text)}\n{_where(message, links)}{unread}"
+    unread = f" \u00b7 {THREAD_IS_ASKED_ABOUT}" if buttons_for_people(case) else ""
+    asked = f"\n*{askers}*" if (askers := askers_text(case)) else ""
+    return f"{opening}\n{_quoted(text)}{asked}\n{_where(message, links)}{unread}"
 
 
 def _asker(message: Message, view: CaseView) -> str:
@@ -229,7 +231,7 @@ def _buttons(view: CaseView) -> Block | None:
 def _offered(case: Case) -> list[Block]:
     return [
         button(each.label, CARD_BUTTONS[each.act], case.interaction_id, primary=each.first)
-        for each in buttons_for_people(case.status.state)
+        for each in buttons_for_people(case)
     ]
 
 
@@ -277,7 +279,7 @@ _MODAL_QUESTION_LENGTH = 1_000
 
 def case_modal(act: Act, case: Case) -> Mapping[str, object]:
     """Return the modal for the text of an act, with the question above it."""
-    form = CASE_FORMS[act]
+    form = case_form(act, case)
     question = split(case.question, _MODAL_QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
     quoted = _quoted(question)
     element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}

@@ -13,7 +13,7 @@ from bot.chat.response_view import COMPOSED_NOTE
 from bot.domain.interactions import Clarification, Escalation, Reply
 from bot.domain.messages import Refusal
 from rag.parts import paragraph
-from tests.contract.platforms import actions, handovers, scenario
+from tests.contract.platforms import actions, handovers, same_question, scenario
 from tests.contract.platforms.actions import (
     OPTION,
     Action,
@@ -367,6 +367,16 @@ PEOPLE = (
         "a reply that was corrected: who asked reads the new words alone",
         says(ASKED_FOR),
         handovers.hears_the_correction,
+    ),
+    Case(
+        "the same question of two: one card, and each reads the answer where they asked",
+        says(same_question.HANDED_ON),
+        same_question.is_one_case,
+    ),
+    Case(
+        "the same question of two: whoever is left is answered when the other withdraws",
+        says(same_question.HANDED_ON),
+        same_question.leads_when_the_other_goes,
     ),
 )
 

@@ -46,6 +46,10 @@ _OTHERS = (
     "what another asked in the same thread: people don't see it",
     "human, after another's question: people don't see that",
 )
+_SAME = (
+    "the same question of two: one card, and each reads the answer where they asked",
+    "the same question of two: whoever is left is answered when the other withdraws",
+)
 _OUTSIDERS = (
     "people from outside are refused, and colleagues where they read along",
     "where spaces are open to people from outside, these alone are searched",
@@ -110,7 +114,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_PRACTISE),
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_SAME, *_PRACTISE),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
@@ -126,7 +130,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_PRACTISE),
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_SAME, *_PRACTISE),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
@@ -149,6 +153,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     _MARKED,
                     *_OUTSIDERS,
                     *_OTHERS,
+                    *_SAME,
                     *_FILES,
                     *_CARD,
                     _REVISED,
