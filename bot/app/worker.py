@@ -26,6 +26,7 @@ from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
+from bot.escalations.shared_links import OpenLinks
 from bot.inbox.accept import DurableInbox
 from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
@@ -166,10 +167,12 @@ def build_background_work(
     observers: Sequence[ObserveOutcome],
     directory: Directory,
     dropped: Callable[[Message], None],
+    wiki_hosts: frozenset[str] | None = None,
 ) -> BackgroundWork:
     """Build the inbox, the notices and the cases; nothing is started.
 
-    ``dropped`` is called with each message that is not even stored.
+    ``dropped`` is called with each message that is not even stored. ``wiki_hosts`` are those of
+    pages with readers, None if they are not known.
     """
     refusals = RefusalLog()
     readable = ReadableInIndex(parts.index)
@@ -186,7 +189,8 @@ def build_background_work(
         hold_back=floods.check,
     )
     loop = _build_notices(store, parts, channels, opened.supervisor)
-    cases = NotifyingCases(store.escalations, loop.hint)
+    links = OpenLinks(store.interactions, readable, wiki_hosts)
+    cases = NotifyingCases(store.escalations, loop.hint, links)
     return BackgroundWork(opened.inbox, opened.supervisor, loop, cases)
 
 

@@ -70,12 +70,14 @@ class ActDetail:
 
     ``to`` is the colleague who gets an assigned case. ``about`` is the number of the reply that an
     amendment or a retraction is about, 0 for other acts. ``in_thread``: the asker has read the
-    reply already, where its author wrote it.
+    reply already, where its author wrote it. ``open_links`` are the links of a reply that everyone
+    may follow: others who asked the same get no other one.
     """
 
     to: Actor | None = None
     about: int = 0
     in_thread: bool = False
+    open_links: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 NO_DETAIL = ActDetail()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
 import structlog
@@ -36,6 +37,7 @@ from bot.domain.ports import Interactions, Notes
 from bot.escalations.case_view import CaseView
 from bot.escalations.history import as_corrected
 from bot.escalations.ports import Cases, LinksBack
+from bot.escalations.shared_links import OpenLinks
 from rag.errors import RagError
 from rag.types import BoundedDict, Principal
 
@@ -202,11 +204,18 @@ async def expert_named(cases: Cases, tenant: str, person_id: str) -> Actor:
 
 
 class NotifyingCases:
-    """Call ``announce`` after each act. Implements bot.escalations.ports.Cases over another."""
+    """Call ``announce`` after each act. Implements bot.escalations.ports.Cases over another.
 
-    def __init__(self, cases: Cases, announce: Callable[[], None]) -> None:
+    ``links`` finds the links of a reply that others who asked the same get; without it they get
+    none.
+    """
+
+    def __init__(
+        self, cases: Cases, announce: Callable[[], None], links: OpenLinks | None = None
+    ) -> None:
         self._cases = cases
         self._announce = announce
+        self._links = links
 
     async def act(
         self,
@@ -217,14 +226,25 @@ class NotifyingCases:
         text: str = "",
         detail: ActDetail = NO_DETAIL,
     ) -> Case:
+        if self._links is not None and act in {"reply", "amend", "decline", "resolve"}:
+            opened = await self._links.among(tenant, case_id, text)
+            detail = replace(detail, open_links=opened)
         changed = await self._cases.act(tenant, case_id, act, actor, text, detail)
         self._announce()
         return changed
 
     async def join(
-        self, tenant: str, case_id: InteractionId, lead_id: InteractionId, actor: Actor
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        lead_id: InteractionId,
+        actor: Actor,
+        open_links: frozenset[str] = frozenset(),
     ) -> Case:
-        changed = await self._cases.join(tenant, case_id, lead_id, actor)
+        if self._links is not None:
+            said = [each.text for each in await self._cases.steps(tenant, lead_id)]
+            open_links = await self._links.among(tenant, lead_id, *said)
+        changed = await self._cases.join(tenant, case_id, lead_id, actor, open_links)
         self._announce()
         return changed
 

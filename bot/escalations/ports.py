@@ -42,12 +42,17 @@ class Cases(Protocol):
         ...
 
     async def join(
-        self, tenant: str, case_id: InteractionId, lead_id: InteractionId, actor: Actor
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        lead_id: InteractionId,
+        actor: Actor,
+        open_links: frozenset[str] = frozenset(),
     ) -> Case:
         """Join a case, with those that joined it, to another of the same question.
 
-        From now on both are answered at once; what was answered already is told its asker. Raises
-        as ``act``.
+        From now on both are answered at once; what was answered already is told its asker, with
+        the links that are open. Raises as ``act``.
         """
         ...
 

@@ -23,6 +23,7 @@ from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId, Thread
 from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
+from bot.escalations.shared_links import with_open_links
 from bot.store.case_acts import (
     ActTaken,
     record_act,
@@ -111,7 +112,12 @@ class StoredEscalations:
             return case
 
     async def join(
-        self, tenant: str, case_id: InteractionId, lead_id: InteractionId, actor: Actor
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        lead_id: InteractionId,
+        actor: Actor,
+        open_links: frozenset[str] = frozenset(),
     ) -> Case:
         who = storable_actor(actor)
         async with self._transactions.writing() as connection:
@@ -120,7 +126,7 @@ class StoredEscalations:
             locked = {each: await lock_case(connection, tenant, each) for each in ids}
             case, lead = _known(locked[case_id], case_id), _known(locked[lead_id], lead_id)
             lifecycle.check_join(case, lead, who)
-            return await join_by_hand(connection, case, lead, who, utc_now())
+            return await join_by_hand(connection, case, lead, who, open_links)
 
     async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
         who = storable_actor(actor)
@@ -204,6 +210,11 @@ def _known(case: Case | None, case_id: InteractionId) -> Case:
 
 
 def _read_in(taken: ActTaken, case: Case, asked: Case) -> ActTaken:
-    """Return an act as it is for a case: only one asker had read a reply in their own thread."""
-    in_thread = taken.detail.in_thread and case.interaction_id == asked.interaction_id
-    return replace(taken, detail=replace(taken.detail, in_thread=in_thread))
+    """Return an act as it is for a case: as it is if it was done to this one, else for others.
+
+    Others had not read it in their own thread, and get its open links alone.
+    """
+    if case.interaction_id == asked.interaction_id:
+        return taken
+    text = with_open_links(taken.text, taken.detail.open_links)
+    return replace(taken, text=text, detail=replace(taken.detail, in_thread=False))

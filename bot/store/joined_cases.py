@@ -21,6 +21,7 @@ from bot.domain.messages import Thread
 from bot.escalations import lifecycle
 from bot.escalations.history import standing_replies
 from bot.escalations.lifecycle import ReminderSchedule
+from bot.escalations.shared_links import with_open_links
 from bot.store import queries
 from bot.store.case_acts import ActTaken
 from bot.store.case_rows import (
@@ -35,6 +36,7 @@ from bot.store.case_rows import (
     update_case,
 )
 from bot.store.key_values import insert_audit
+from bot.store.rows import utc_now
 from bot.store.tables import EscalationRow, InteractionRow
 
 _TAKES_MORE = lifecycle.WAITING | {"claimed"}
@@ -188,13 +190,14 @@ async def follow(
     for case in await lock_followers(connection, lead):
         about = 0
         if steps is not None:
-            own = await _steps(connection, case)
-            about = counterpart(steps, taken.detail.about, own)
+            about = counterpart(steps, taken.detail.about, await _steps(connection, case))
             if not about:
                 continue
         in_thread = taken.detail.in_thread and case.interaction_id == origin
         detail = replace(taken.detail, about=about, in_thread=in_thread)
-        await _follow(connection, case, lead, replace(taken, detail=detail), at)
+        text = with_open_links(taken.text, taken.detail.open_links)
+        own = taken.text if case.interaction_id == origin else text
+        await _follow(connection, case, lead, replace(taken, text=own, detail=detail), at)
 
 
 async def _follow(
@@ -300,18 +303,23 @@ def split_off(case: Case, reminders: ReminderSchedule, now: datetime) -> Case:
 
 
 async def join_by_hand(
-    connection: AsyncConnection, case: Case, lead: Case, actor: Actor, now: datetime
+    connection: AsyncConnection,
+    case: Case,
+    lead: Case,
+    actor: Actor,
+    open_links: frozenset[str],
 ) -> Case:
     """Join a locked case, with those that joined it, to another locked one; return it.
 
-    Their askers get what was answered already.
+    Their askers get what was answered already, of its links the open ones.
     """
+    now = utc_now()
     steps = await _steps(connection, lead)
     followers = await lock_followers(connection, case)
     joined = [_joined(each, lead, now) for each in (case, *followers)]
     for each in joined:
         await connection.execute(update_case(each))
-        await _repeat_replies(connection, each, standing_replies(steps), now)
+        await _repeat_replies(connection, each, standing_replies(steps), open_links, now)
     await record_step(connection, joined[0], "join", now, actor)
     await connection.execute(
         insert_audit(case.tenant, actor.id, "join", case.interaction_id, detail=lead.interaction_id)
@@ -332,7 +340,11 @@ def _joined(case: Case, lead: Case, now: datetime) -> Case:
 
 
 async def _repeat_replies(
-    connection: AsyncConnection, case: Case, replies: Sequence[CaseStep], now: datetime
+    connection: AsyncConnection,
+    case: Case,
+    replies: Sequence[CaseStep],
+    open_links: frozenset[str],
+    now: datetime,
 ) -> None:
     """Write replies into a case's history as they stand, and tell its asker.
 
@@ -341,7 +353,8 @@ async def _repeat_replies(
     for each in replies:
         key = case.interaction_id
         number = await connection.scalar(select_next_step_number(key)) or 1
-        step = replace(each, interaction_id=key, number=number, detail=NO_DETAIL)
+        text = with_open_links(each.text, open_links)
+        step = replace(each, interaction_id=key, number=number, text=text, detail=NO_DETAIL)
         await connection.execute(insert_step(case.tenant, step))
         await connection.execute(insert_webhook_event(case, number, now))
         await connection.execute(insert_notice(case, number, "asker", now))

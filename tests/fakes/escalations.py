@@ -158,7 +158,12 @@ class MemoryCases:
         return self.cases[case_id]
 
     async def join(
-        self, tenant: str, case_id: InteractionId, lead_id: InteractionId, actor: Actor
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        lead_id: InteractionId,
+        actor: Actor,
+        open_links: frozenset[str] = frozenset(),
     ) -> Case:
         self.cases[case_id] = replace(self.cases[case_id], joined_to=lead_id)
         return self.cases[case_id]

@@ -233,6 +233,29 @@ async def test_whoever_answers_a_joined_case_answers_the_leading_one(
     assert told == sorted((each, "reply", "At the desk.") for each in (first, second, third))
 
 
+async def test_others_who_asked_get_only_the_open_links_of_a_reply(store: Store) -> None:
+    first, second = await ask(store, "anna"), await ask(store, "ben")
+    words = "See https://wiki.example.com/open and https://wiki.example.com/closed."
+    detail = ActDetail(open_links=frozenset({"https://wiki.example.com/open"}))
+
+    await store.escalations.act("default", first, "reply", CLARA, words, detail)
+
+    told = {case_id: text for case_id, _, text in to_askers(await deliver(store))}
+    assert told[first] == words
+    assert "/open" in told[second]
+    assert "/closed" not in told[second]
+
+
+async def test_without_knowing_the_open_links_others_get_none(store: Store) -> None:
+    first, second = await ask(store, "anna"), await ask(store, "ben")
+
+    await store.escalations.act("default", second, "reply", CLARA, "See https://wiki.example.com/x")
+
+    told = {case_id: text for case_id, _, text in to_askers(await deliver(store))}
+    assert "https" in told[second]
+    assert "https" not in told[first]
+
+
 async def test_a_reply_in_the_thread_of_one_asker_is_sent_to_the_others(store: Store) -> None:
     first, second = await ask(store, "anna"), await ask(store, "ben")
     there = ActDetail(in_thread=True)
