@@ -33,6 +33,9 @@ Act = Literal[
 """``assign`` gives a case to a colleague, with a reason; ``note`` is read by experts alone;
 ``amend`` and ``retract`` correct or take back an own reply."""
 
+GROUP_ACTS = ("join", "split")
+"""What changes which cases are one; ``bot.escalations.ports.Cases`` has a method for each."""
+
 ActorRole = Literal["asker", "expert"]
 """A person's role in one escalation: its asker, or an expert who may answer it."""
 
