@@ -12,6 +12,7 @@ from bot.domain.errors import ClaimLost
 from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import (
     Claim,
+    Escalation,
     Interaction,
     Outcome,
     PostedRef,
@@ -226,7 +227,8 @@ class StoredWork:
         save = save_answer(self._transactions.dialect, message, outcome)
         if save is not None:
             await connection.execute(save, execution_options=JOINED)
-        await self._cases.open(connection, message, outcome)
+        if isinstance(outcome.response, Escalation):
+            await self._cases.open(connection, message, outcome)
         if message.shadow:
             await self._insert(connection, ShadowDraftRow, draft_row(message, outcome))
 
