@@ -37,12 +37,13 @@ test: $(DEV) $(PLAYGROUND)/.installed ## Run all tests; no account, no network
 sweeps: $(DEV) ## Run the long sweeps, which make test runs in small: events, kills, attacks
 	@$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --sweeps -n 2 --dist loadgroup $(ARGS)
 
-attack: $(EVALS) ## Attack it by hostile text, forged tokens, bodies and uploads, at full size
+attack: $(EVALS) ## Attack it at full size: permissions, hostile text, personal data, tokens, bodies, uploads
 	@failed=0; $(BIN)/python -m tests.sweeps.hostile.size || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m pytest --attack -n 2 --dist loadgroup $(ARGS) || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.attacks_eval || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.payloads_eval || failed=1; \
 	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.lookalikes_eval || failed=1; \
+	$(ONE_THREAD) $(KEPT_CODE) $(BIN)/python -m tests.evals.masking_eval || failed=1; \
 	exit $$failed
 
 check: $(DEV) ## Format, lint, types, import rules

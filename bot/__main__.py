@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m bot") ->
         set_up_logs("error")
         return asyncio.run(init.run())
     try:
-        settings = load_settings()
+        settings = load_settings(**_given_settings(options))
         set_up_logs(settings.log_level)
         restrict_to_owner(settings.data_dir)
         return asyncio.run(_run_command(options, settings, started))
@@ -60,6 +60,12 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m bot") ->
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _given_settings(options: argparse.Namespace) -> dict[str, object]:
+    """Return the settings that the command line gives, which count before all others."""
+    role = getattr(options, "role", None)
+    return {} if role is None else {"role": role}
 
 
 async def _run_command(options: argparse.Namespace, settings: Settings, started: float) -> int:
@@ -152,6 +158,9 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve chat, API and platforms")
     serve.add_argument("--sample", action="store_true", help="index the sample company first")
+    serve.add_argument(
+        "--role", choices=("all", "accept", "work"), help="what this process does: FRONTDESK_ROLE"
+    )
     commands.add_parser("init", help="ask for tokens and addresses, try each, and write .env")
     asking = commands.add_parser("ask", help="ask one question here")
     asking.add_argument("question", nargs="+")

@@ -75,18 +75,24 @@ def scheduler_of(library: Library, records: Records, cadence: Cadence) -> Schedu
 
 
 @asynccontextmanager
-async def open_library(library: Library, scheduler: Scheduler | None = None) -> AsyncIterator[None]:
+async def open_library(
+    library: Library, scheduler: Scheduler | None = None, *, maintained: bool = True
+) -> AsyncIterator[None]:
     """Resume interrupted uploads and runs, and start due passes in the background.
 
-    On exit, unfinished work is left to the next start.
+    Unless it is ``maintained`` here, other processes do so. On exit, unfinished work is left to the
+    next start.
     """
-    await _repair(library)
-    looking = asyncio.create_task(_maintain(library, scheduler))
+    looking: list[asyncio.Task[None]] = []
+    if maintained:
+        await _repair(library)
+        looking.append(asyncio.create_task(_maintain(library, scheduler)))
     try:
         yield
     finally:
-        looking.cancel()
-        await asyncio.wait([looking])
+        for task in looking:
+            task.cancel()
+        await asyncio.gather(*looking, return_exceptions=True)
         await library.runs.stop()
         await library.workers.close()
 

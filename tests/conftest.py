@@ -19,6 +19,7 @@ from xdist.scheduler import LoadGroupScheduling, Scheduling
 
 from tests.fakes.set_up_once import set_up_once
 from tests.fakes.spans import Spans
+from tests.structure.suite_profile import SuiteProfile
 
 # No deadline: a busy machine is no counterexample. Tests draw the same examples each time, so that
 # a change is not stopped by what it has not touched; sweeps look for new ones.
@@ -35,16 +36,20 @@ MORE_MEGABYTES = 100
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--sweeps`` and ``--attack``, which choose tests marked ``sweep`` and ``attack`` alone.
 
-    Without the first, sweeps are left out; the second runs those of attacks, too.
+    Without the first, sweeps are left out; the second runs those of attacks, too. ``--profile``
+    says at the end where the time went.
     """
     parser.addoption("--sweeps", action="store_true", help="run the long sweeps, and only them")
     parser.addoption("--attack", action="store_true", help="run the attacks whole, and only them")
+    parser.addoption("--profile", action="store_true", help="say where the time went")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the Hypothesis profile: many examples in sweeps, fewer in tests."""
+    """Choose the Hypothesis profile, many examples in sweeps, fewer in tests; profile the run."""
     whole = config.getoption("--sweeps") or config.getoption("--attack")
     settings.load_profile("sweeps" if whole else "test")
+    if config.getoption("--profile") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(SuiteProfile())
 
 
 @pytest.hookimpl(wrapper=True)

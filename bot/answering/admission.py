@@ -17,7 +17,7 @@ from bot.answering.visibility import (
     ReadablePassages,
     RecordedPassage,
     Visibility,
-    named_passages,
+    offered_before,
     passages_behind,
     visibility_of,
 )
@@ -40,6 +40,7 @@ from bot.domain.messages import (
     Person,
     Policy,
     Refusal,
+    edited_id,
 )
 from bot.domain.outcomes import DRAFTED
 from bot.domain.ports import Directory, Interactions, Notes, Policies
@@ -175,7 +176,7 @@ class Admission:
         return _History(
             _readable_turns(before, message.author.id, seen),
             history_passages(told),
-            _offered(before, message.text),
+            _distinct(offered_before(before, message)),
         )
 
     async def _asked_topic(self, message: Message) -> Sequence[Interaction]:
@@ -224,9 +225,17 @@ class _History:
 
 
 def _current(exchanges: Sequence[Interaction], message: Message) -> Sequence[Interaction]:
-    """Drop the bot's questions for a topic that are older than ``_TOPIC_WINDOW``."""
+    """Drop the bot's questions for a topic that are old, and the question that this one replaces.
+
+    The former are those older than ``_TOPIC_WINDOW``.
+    """
     since = message.received_at - _TOPIC_WINDOW
-    return [each for each in exchanges if each.message.received_at > since or not _asks_topic(each)]
+    return [
+        each
+        for each in exchanges
+        if (each.message.received_at > since or not _asks_topic(each))
+        and edited_id(each.message) != message.id
+    ]
 
 
 def _asks_topic(said: Interaction) -> bool:
@@ -244,19 +253,6 @@ def _bounded(exchanges: Sequence[Interaction]) -> Sequence[Interaction]:
 def history_passages(exchanges: Sequence[Interaction]) -> tuple[FoundPassage, ...]:
     """Return the distinct passages behind some exchanges, without signals."""
     return _distinct(chain.from_iterable(map(passages_behind, exchanges)))
-
-
-def _offered(exchanges: Sequence[Interaction], text: str) -> tuple[FoundPassage, ...]:
-    """Return the passages that earlier clarifications offered as the option of this text."""
-    outcomes = [each.outcome for each in exchanges if each.outcome is not None]
-    offering = [
-        each
-        for each in outcomes
-        if isinstance(each.response, Clarification) and text in each.response.options
-    ]
-    return _distinct(
-        chain.from_iterable(named_passages(text, each.trace.passages) for each in offering)
-    )
 
 
 def _distinct(found: Iterable[RecordedPassage]) -> tuple[FoundPassage, ...]:

@@ -24,6 +24,7 @@ from bot.answering.gate_file import (
 )
 from bot.domain.errors import SettingInvalid
 from bot.domain.interactions import ConfidenceLevel
+from bot.domain.texts import tr
 from rag.types import Answer
 
 CAREFUL_RULE = "careful_rule"
@@ -155,11 +156,11 @@ def is_of_model(name: str) -> bool:
 def calibration_in_words(name: str) -> str:
     """Describe a calibration in words, for the record."""
     if name == CAREFUL:
-        return "The careful default: nothing was learned from answers of this model and prompt"
+        return tr("Cautious default: there is no calibration for this model and prompt")
     if not is_of_model(name):
-        return "What was learned from answers without a model"
+        return tr("Learned from answers without a model")
     model, _, prompt = name.removeprefix(f"{MODEL}:").rpartition(":")
-    return f"What was learned from answers of {model} with {prompt}"
+    return tr("Learned from answers of {model} with {prompt}", model=model, prompt=prompt)
 
 
 NOT_JUDGED = Judgement(0.0, 1.0, 1.0)

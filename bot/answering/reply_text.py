@@ -32,8 +32,11 @@ QUOTES_INTRO = "From the wiki:"
 PEOPLE_INTRO = "From a colleague's answer:"
 """Precedes quotes that are all of answers by people."""
 
-UNSURE_INTRO = "This may be it, I'm not sure"
+UNSURE_INTRO = "I'm not sure, but this may help"
 """Precedes an unsure answer."""
+
+_UNSURE_BEFORE = "This may be it, I'm not sure:"
+"""What preceded one in older records."""
 
 MISSING_INTRO = "The wiki doesn't say:"
 """Precedes the ``missing`` part of an answer."""
@@ -84,15 +87,16 @@ def reply_of(answer: Answer, probability: float, level: ConfidenceLevel = "sure"
 def framed_parts(reply: Reply, *, introduced: bool = True) -> tuple[Part, ...]:
     """Return the parts of a reply with what Frontdesk says around them; () if it is text alone.
 
-    Unless ``introduced``, without the words that a heading says in their place.
+    Unless ``introduced``, without the words around them that a page says in its own language.
     """
     if not reply.parts:
         return ()
     intro = _intro(reply) if introduced else ""
+    missing = reply.missing if introduced else ""
     return (
         *([paragraph(intro)] if intro else []),
         *reply.parts,
-        *([paragraph(f"{MISSING_INTRO} {reply.missing}")] if reply.missing else []),
+        *([paragraph(f"{MISSING_INTRO} {missing}")] if missing else []),
         *(_translated(reply.translation) if reply.translation else []),
     )
 
@@ -126,7 +130,8 @@ def is_composed(response: Response) -> bool:
 
 def text_without_intro(reply: Reply) -> str:
     """Return the text of a reply without the words that a heading says in their place."""
-    return reply.text.removeprefix(_intro(reply)).lstrip("\n")
+    text = reply.text.removeprefix(_intro(reply)).removeprefix(_UNSURE_BEFORE)
+    return text.lstrip("\n")
 
 
 def without_missing(reply: Reply) -> Reply:

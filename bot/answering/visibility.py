@@ -6,7 +6,7 @@ prompts. It is evaluated at each use, because a page may have been restricted si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol, TypeVar
@@ -26,18 +26,18 @@ from bot.domain.interactions import (
     Response,
     Source,
     Trace,
-    is_chosen_option,
 )
-from bot.domain.messages import FoundPassage
+from bot.domain.messages import FoundPassage, Message, chosen_section, is_chosen_option
+from bot.domain.texts import tr
 from rag.errors import RagError
 from rag.ports import ReadsChunks, SearchIndex
 from rag.types import EVERYONE, Chunk, Principal
 
-PAGE_CLOSED = "The page behind this is no longer open to you, or is gone, so it is not shown."
+PAGE_CLOSED = tr("You no longer have access to the page behind this, or it is gone.")
 """Replaces an answer based on a page that its reader may not read now."""
 
-ACCESS_NOT_KNOWN = (
-    "I can't tell just now whether the page behind this is open to you, so I don't show it."
+ACCESS_NOT_KNOWN = tr(
+    "I can't check right now whether you have access to the page behind this, so it is not shown."
 )
 """Replaces such an answer while the index is unavailable."""
 
@@ -349,6 +349,30 @@ def offered_passages(interaction: Interaction) -> tuple[FoundPassage, ...]:
 def named_passages(text: str, found: Iterable[FoundPassage]) -> tuple[FoundPassage, ...]:
     """Return the passages whose option label ("Title: Section") is a text."""
     return tuple(each for each in found if option_label(each) == text)
+
+
+def offered_before(exchanges: Iterable[Interaction], message: Message) -> Iterator[FoundPassage]:
+    """Yield the passages that earlier exchanges offered as the option that a message repeats.
+
+    Of a section that was chosen beside an answer it is the section's passage.
+    """
+    for each in exchanges:
+        if each.outcome is None:
+            continue
+        response = each.outcome.response
+        if isinstance(response, Clarification) and message.text in response.options:
+            yield from named_passages(message.text, each.outcome.trace.passages)
+        yield from _section_beside(response, message)
+
+
+def _section_beside(response: Response, message: Message) -> Iterator[FoundPassage]:
+    chunk_id = chosen_section(message)
+    if chunk_id is None or not isinstance(response, Reply):
+        return
+    for page_id, title in {(each.page_id, each.title): None for each in response.sources}:
+        if message.text.startswith(f"{title}: "):
+            section = message.text.removeprefix(f"{title}: ")
+            yield FoundPassage(chunk_id, page_id, title, section, {})
 
 
 def may_name_page(interaction: Interaction) -> bool:

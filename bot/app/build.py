@@ -45,8 +45,9 @@ from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
 from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
+from bot.web.closed_doors import refuse_all_but_probes
 from bot.web.forms import upload_limits
-from bot.web.pages.languages import UI_LANGUAGE
+from bot.web.languages import UI_LANGUAGE
 from ingestion.config import Settings as IngestionSettings
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
@@ -129,12 +130,14 @@ def build(
     _mount_board(app, services, sources or {}, [] if ingestion is None else [ingestion])
     services.background.mount(app)
     app[LEARNING] = services.learning
-    services.learning.mount(app)
+    services.learning.mount(app, works=settings.works)
     if components.names is not None:
         is_open = services.background.supervisor.is_ready
         mount_names(app, components.names, settings.tenant, store, ingestion, is_open=is_open)
-    app.cleanup_ctx.append(services.documents.open)
+    app.cleanup_ctx.append(partial(services.documents.open, works=settings.works))
     security.exempt_webhooks(app, metrics.time)
+    if not settings.receives:
+        app.middlewares.append(refuse_all_but_probes)
     return app
 
 
@@ -266,6 +269,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         pages=services.components.index,
         readable=ReadableInIndex(services.components.index),
         tenant=settings.tenant,
+        data_dir=settings.data_dir,
         starters=settings.chat_starters,
         placeholder=settings.chat_placeholder,
     )

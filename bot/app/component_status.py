@@ -12,7 +12,7 @@ from bot.domain import health
 from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.ports import TellsState
 from bot.domain.settings import Settings
-from bot.inbox.heartbeat import InboxSupervisor
+from bot.inbox.ports import Supervises
 from bot.observability.tracing import tracing_part
 from bot.store.database import Store
 from rag.errors import RagError
@@ -47,7 +47,7 @@ def component_checker(
     settings: Settings,
     parts: Components,
     store: Store,
-    supervisor: InboxSupervisor,
+    supervisor: Supervises,
     *,
     channels: Sequence[object],
     confluence: CheckComponent | None = None,

@@ -21,8 +21,10 @@ from bot.answering.attachments import AttachmentReader, NotText
 from bot.app.components import Components
 from bot.chat.documents import Documents, NextRuns, Reindex, translated_service, with_bot_errors
 from bot.domain.errors import SettingInvalid
+from bot.domain.messages import Platform
 from bot.domain.ports import Channel, Fetches
 from bot.domain.settings import Settings
+from bot.store.question_files import FROM_HERE
 from bot.web.forms import upload_limits
 from ingestion import config as ingestion_config
 from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
@@ -81,10 +83,13 @@ class DocumentServices:
         """Returns the next scheduled runs; None without a scheduler."""
         return None if self.scheduler is None else with_bot_errors(self.scheduler.next_passes)
 
-    async def open(self, _: web.Application) -> AsyncIterator[None]:
-        """Resume interrupted runs, start the schedule, and stop both with the server."""
+    async def open(self, _: web.Application, *, works: bool = True) -> AsyncIterator[None]:
+        """Resume interrupted runs, start the schedule, and stop both with the server.
+
+        A server that does not work runs only what somebody starts there.
+        """
         try:
-            async with open_library(self.library, self.scheduler):
+            async with open_library(self.library, self.scheduler, maintained=works):
                 yield
         finally:
             if self.wiki is not None:
@@ -191,7 +196,11 @@ class SubprocessPdfReader:
                 raise NotText(str(error)) from error
 
 
-def build_attachments(channels: Sequence[Channel]) -> AttachmentReader:
-    """Build the reader of attached files; nothing is started."""
-    fetching = {each.platform: each for each in channels if isinstance(each, Fetches)}
+def build_attachments(channels: Sequence[Channel], kept: Fetches) -> AttachmentReader:
+    """Build the reader of attached files; nothing is started.
+
+    ``kept`` hands out those that the record keeps, which came by the web or the API.
+    """
+    fetching: dict[Platform, Fetches] = dict.fromkeys(FROM_HERE, kept)
+    fetching |= {each.platform: each for each in channels if isinstance(each, Fetches)}
     return AttachmentReader(fetching, SubprocessPdfReader().text)

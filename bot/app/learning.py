@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import structlog
 from aiohttp import web
@@ -85,12 +86,13 @@ class LearningServices:
     insights: InsightViews
     publisher: Publishes | None
 
-    def mount(self, app: web.Application) -> None:
-        """Start and stop the jobs with the server."""
-        app.cleanup_ctx.append(self._run)
+    def mount(self, app: web.Application, *, works: bool) -> None:
+        """Start and stop the jobs with the server, where it ``works``."""
+        app.cleanup_ctx.append(partial(self._run, works=works))
 
-    async def _run(self, _: web.Application) -> AsyncIterator[None]:
-        self.runner.start()
+    async def _run(self, _: web.Application, *, works: bool) -> AsyncIterator[None]:
+        if works:
+            self.runner.start()
         following = asyncio.create_task(self._follow_suspensions())
         yield
         following.cancel()

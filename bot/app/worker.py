@@ -28,10 +28,11 @@ from bot.escalations.casework import Casework, NotifyingCases
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.escalations.shared_links import OpenLinks
 from bot.inbox.accept import DurableInbox
+from bot.inbox.elsewhere import EngineElsewhere, KeepingSupervisor
 from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import ReplyOutbox
-from bot.inbox.ports import Admits, DurableEngine
+from bot.inbox.ports import Admits, DurableEngine, Supervises
 from bot.inbox.turns import PLACES_PER_ANSWER, Arrivals, Turns
 from bot.inbox.worker import MessageWorker, WorkLimits
 from bot.observability.logs import ObserveOutcome, RequestLog
@@ -42,8 +43,9 @@ from bot.store.database import Store, database_url, prepare
 class InboxOptions:
     """The options of an inbox.
 
-    ``alone``: a lock keeps other servers away, and the store is a file. ``prepare`` migrates the
-    store's schema, ``clean`` deletes expired data. ``hold_back`` raises RateExceeded for messages
+    ``alone``: a lock keeps other servers away, and the store is a file. ``works``: this process
+    answers; else it only keeps messages. ``prepare`` migrates the store's schema, ``clean`` deletes
+    expired data. ``hold_back`` raises RateExceeded for messages
     that are not even stored.
     """
 
@@ -54,6 +56,7 @@ class InboxOptions:
     public_url: str | None = None
     observers: Sequence[ObserveOutcome] = ()
     hold_back: Callable[[Message], None] | None = None
+    works: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class BuiltInbox:
     """An inbox, and the supervisor that starts and stops it."""
 
     inbox: DurableInbox
-    supervisor: InboxSupervisor
+    supervisor: Supervises
 
 
 def build_durable_inbox(
@@ -102,7 +105,7 @@ def build_durable_inbox(
         waits=turns.lent,
     )
     inbox = DurableInbox(
-        owner=owner,
+        owner=owner if options.works else None,
         worklist=store.work,
         engine=engine,
         work=work,
@@ -112,6 +115,14 @@ def build_durable_inbox(
         limits=limits,
         hold_back=options.hold_back,
     )
+    if not options.works:
+        keeping = KeepingSupervisor(
+            inbox=inbox,
+            working=store.replicas.living,
+            unanswered=store.replicas.unanswered,
+            prepare=options.prepare,
+        )
+        return BuiltInbox(inbox, keeping)
     supervisor = InboxSupervisor(
         inbox=inbox,
         engine=engine,
@@ -132,14 +143,16 @@ class BackgroundWork:
     """Processes messages and escalations while the server runs."""
 
     inbox: DurableInbox
-    supervisor: InboxSupervisor
+    supervisor: Supervises
     notices: NoticeLoop
     cases: NotifyingCases
+    works: bool = True
 
     def mount(self, app: web.Application) -> None:
-        """Start and stop the background work with the server."""
+        """Start and stop the background work with the server; notices where it ``works``."""
         app.cleanup_ctx.append(self._supervise)
-        app.cleanup_ctx.append(self._send_notices)
+        if self.works:
+            app.cleanup_ctx.append(self._send_notices)
         app.on_shutdown.append(self._drain)
 
     async def _supervise(self, _: web.Application) -> AsyncIterator[None]:
@@ -191,12 +204,21 @@ def build_background_work(
     loop = _build_notices(store, parts, channels, opened.supervisor)
     links = OpenLinks(store.interactions, readable, wiki_hosts)
     cases = NotifyingCases(store.escalations, loop.hint, links)
-    return BackgroundWork(opened.inbox, opened.supervisor, loop, cases)
+    return BackgroundWork(opened.inbox, opened.supervisor, loop, cases, works=settings.works)
 
 
-def executor_of(settings: Settings) -> str:
-    """Return this process's name for the engine: a fixed one where only one process can run."""
-    return "local" if settings.database_url is None else str(uuid.uuid4())
+def open_engine(settings: Settings) -> DurableEngine:
+    """Return the durable engine of a process; it is started with the inbox.
+
+    A process has a name of its own in it, a fixed one where only one process can run.
+    """
+    # Half a second that the other commands, and `--help`, need not wait for.
+    from bot.inbox.engine import DbosEngine, engine_url, forget_work_at  # noqa: PLC0415
+
+    url = engine_url(settings)
+    if not settings.works:
+        return EngineElsewhere(partial(forget_work_at, url))
+    return DbosEngine(url, "local" if settings.database_url is None else str(uuid.uuid4()))
 
 
 def _build_inbox(
@@ -224,6 +246,7 @@ def _build_inbox(
         ),
         options=InboxOptions(
             alone=settings.database_url is None,
+            works=settings.works,
             prepare=partial(prepare, database_url(settings)),
             clean=partial(_delete_expired, settings, store),
             log_questions=settings.log_questions,
@@ -263,7 +286,7 @@ def _build_admission(
         served_policy(settings.index_spaces),
         store.policies,
         introductions=introductions,
-        reading=build_attachments(channels),
+        reading=build_attachments(channels, store.files),
         readable=readable,
         notes=store.notes,
         limits=limits,
@@ -279,7 +302,7 @@ async def _delete_expired(settings: Settings, store: Store) -> None:
 
 
 def _build_notices(
-    store: Store, parts: Components, channels: Sequence[Channel], supervisor: InboxSupervisor
+    store: Store, parts: Components, channels: Sequence[Channel], supervisor: Supervises
 ) -> NoticeLoop:
     teller = NoticeDelivery(
         outbox=store.notices,

@@ -22,16 +22,20 @@ from bot.domain.handoff import (
     person_request_id,
     typed_question,
 )
-from bot.domain.interactions import Clarification, Interaction, chosen_option_id
-from bot.domain.messages import InteractionId, Message, Person, Platform
+from bot.domain.interactions import (
+    Clarification,
+    Interaction,
+)
+from bot.domain.messages import InteractionId, Message, Person, Platform, chosen_option_id
 from bot.domain.ports import Inbox, Interactions
+from bot.domain.texts import tr
 
-GONE = "That question isn't here any more, so there is nothing left to do about it."
-LATER = "That didn't work just now. Please try again in a minute."
-NOTHING_TO_RATE = "There is no answer to judge here any more."
-COLLEAGUES_ONLY = "Only colleagues can do this here."
-ASKER_ONLY = "Only the one who asked can do this."
-UNKNOWN = "I don't know what this button is about any more."
+GONE = tr("That question is no longer here.")
+LATER = tr("Something went wrong. Please try again in a minute.")
+NOTHING_TO_RATE = tr("There is no answer to rate here any more.")
+COLLEAGUES_ONLY = tr("Only colleagues can do this here.")
+ASKER_ONLY = tr("Only the asker can do this.")
+UNKNOWN = tr("This button no longer works.")
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -165,13 +169,12 @@ class ActionTargets:
         return anywhere or thread.channel == presser.channel or self.anywhere(message)
 
 
-_ASKED_ALREADY = "A person was asked for about this already; see below."
-_CHOSEN_ALREADY = "One of these was chosen already; see below."
-_REFUSED_BEFORE = (
-    "This could not be taken when it was pressed first, and it can be pressed only once. Please "
-    "write it to me instead."
+_ASKED_ALREADY = tr("You have already asked a person about this; see below.")
+_CHOSEN_ALREADY = tr("You have already chosen one of these; see below.")
+_REFUSED_BEFORE = tr(
+    "This failed before, and the button works only once. Please write to me instead."
 )
-_NO_OPTION = "That choice isn't there any more. Please ask again."
+_NO_OPTION = tr("That choice is no longer available. Please ask again.")
 
 
 class ButtonQuestions:

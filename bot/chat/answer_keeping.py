@@ -13,17 +13,20 @@ from bot.domain.cases import Actor, expert_of
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId, Person, Platform
 from bot.domain.ports import Directory
+from bot.domain.texts import tr
 from bot.learning.answer_review import AnswerReview
 from bot.learning.question_words import Viewer, person_key
 from bot.learning.reviewed_answers import AnswerText, ReviewedAnswer
 from rag.types import EVERYONE, Principal
 
-_KEPT_ALREADY = "An answer of this case is kept already. Change it on the board, below Answers."
-_TOO_LONG = "The replies are too long for a form here. Keep the answer on the board, below Answers."
-_ASK_ANEW = "The asker's words are theirs: ask it in yours, as a colleague would."
-_AS_ASKED = "As a colleague would ask it."
-_LIVE = "It is live: whoever asks this is answered with it within a minute."
-_IN_REVIEW = "It is kept, and waits for another expert's review on the board, below Answers."
+_KEPT_ALREADY = tr("An answer of this case is already kept. Change it on the board under Answers.")
+_TOO_LONG = tr(
+    "The replies are too long for this form. Keep the answer on the board under Answers."
+)
+_ASK_ANEW = tr("Put the question in your own words; the asker's wording is private.")
+_AS_ASKED = tr("As a colleague would ask it.")
+_LIVE = tr("Published: anyone who asks this gets it within a minute.")
+_IN_REVIEW = tr("Saved. It is waiting for another expert's review on the board under Answers.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class AnswerKeeping:
             _ASK_ANEW if draft.is_asked_anew else _AS_ASKED,
             tuple(sorted(draft.bound.offered, key=lambda each: (each != EVERYONE, each))),
             tuple(each.question for each in near),
-            "Approve" if self._approves else "Send to review",
+            tr("Approve") if self._approves else tr("Submit for review"),
         )
 
     async def keep(

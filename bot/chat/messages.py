@@ -19,6 +19,7 @@ from bot.domain.interactions import Delivery, Interaction
 from bot.domain.messages import Message, Policy, Refusal, Thread
 from bot.domain.outcomes import refused_outcome
 from bot.domain.ports import Inbox, Interactions, Notes, Policies
+from bot.domain.texts import tr
 
 
 async def as_new_question(interactions: Interactions, message: Message) -> Message:
@@ -242,7 +243,7 @@ def practice_notice(message: Message) -> Delivery:
     return Delivery(f"{message.interaction_id}:practice", message.interaction_id, message, notice)
 
 
-STOPPED = "Stopped. Nothing will be posted for your question."
+STOPPED = tr("Stopped. Your question will not be answered.")
 
 
 def stop_notice(message: Message) -> Delivery:

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from bot.answering.permitted_views import SearchFinding
 from bot.answering.reply_text import framed_parts, is_composed
-from bot.domain.formatting import WARNING_SIGN, counted, superseded_warnings
+from bot.domain.formatting import WARNING_SIGN, superseded_warnings
 from bot.domain.handoff import is_picture_offer
 from bot.domain.interactions import (
     Clarification,
@@ -25,33 +25,34 @@ from bot.domain.interactions import (
 from bot.domain.markdown import clip, disarm, disarm_inline
 from bot.domain.messages import Activity, Stage
 from bot.domain.outcomes import explanation_title
+from bot.domain.texts import join_texts, tr, trn
 from bot.domain.urls import public_link
 from rag.parts import Code, Part, Table, parts_text, text_and_blocks, with_texts
 
 ESCALATION_REASONS: Mapping[EscalationReason, str] = {
-    "asked_for_human": "they asked for a person",
-    "low_confidence": "not sure enough to answer",
-    "nothing_found": "nothing found in the wiki",
-    "unsupported": "pages found, but no answer in them",
-    "unavailable": "the wiki could not be searched",
-    "undelivered": "there was an answer, but it could not be shown",
+    "asked_for_human": tr("the asker wants a person"),
+    "low_confidence": tr("not confident enough to answer"),
+    "nothing_found": tr("nothing found in the wiki"),
+    "unsupported": tr("pages found, but no answer in them"),
+    "unavailable": tr("the wiki could not be searched"),
+    "undelivered": tr("the answer could not be delivered"),
 }
 
 _DOING: Mapping[Stage, str] = {
-    Stage.RECEIVED: "is thinking\u2026",
-    Stage.WAITING: "will answer soon\u2026",
-    Stage.ROUTING: "is thinking\u2026",
-    Stage.SEARCHING: "is searching the wiki\u2026",
-    Stage.READING: "is reading pages\u2026",
-    Stage.CHECKING: "is checking sources\u2026",
+    Stage.RECEIVED: tr("is thinking \u2026"),
+    Stage.WAITING: tr("will answer soon \u2026"),
+    Stage.ROUTING: tr("is thinking \u2026"),
+    Stage.SEARCHING: tr("is searching the wiki \u2026"),
+    Stage.READING: tr("is reading pages \u2026"),
+    Stage.CHECKING: tr("is checking sources \u2026"),
 }
 
-_SOURCES = "Sources"
-_UNCONFIRMED = "Pages that may help (not confirmed)"
+_SOURCES = tr("Sources")
+_UNCONFIRMED = tr("Pages that may help (not confirmed)")
 _MOST_CASE_PAGES = 5
 _LABEL_LENGTH = 150
 _REMARK_LENGTH = 300
-COMPOSED_NOTE = "AI-composed, checked against its sources."
+COMPOSED_NOTE = tr("AI-generated, checked against its sources.")
 """Shown below what a model composed; not where the wiki is quoted."""
 
 _SPACE_LENGTH = 60
@@ -128,9 +129,13 @@ class HandOver:
 def activity_text(activity: Activity) -> str:
     """Return the progress text after the bot's name; "" shows nothing."""
     if activity.stage is Stage.READING and activity.pages:
-        return f"is reading {counted(activity.pages, 'page')}\u2026"
+        return trn("is reading {n} page \u2026", "is reading {n} pages \u2026", activity.pages)
     if activity.stage is Stage.WAITING and activity.pages:
-        return f"has {counted(activity.pages, 'question')} before yours\u2026"
+        return trn(
+            "has {n} question before yours \u2026",
+            "has {n} questions before yours \u2026",
+            activity.pages,
+        )
     return _DOING.get(activity.stage, "")
 
 
@@ -142,7 +147,7 @@ def render(response: Response, *, private: bool, remarks: Sequence[str] = ()) ->
     """
     shown = _rendered(response, private=private)
     cited = response.sources if isinstance(response, Reply) else ()
-    warnings = (f"{WARNING_SIGN} {each}" for each in superseded_warnings(cited))
+    warnings = (join_texts(" ", (WARNING_SIGN, each)) for each in superseded_warnings(cited))
     composed = (COMPOSED_NOTE,) if is_composed(response) else ()
     shown_remarks = tuple(clip(each, _REMARK_LENGTH) for each in (*warnings, *remarks, *composed))
     return replace(shown, remarks=shown_remarks)
@@ -172,14 +177,14 @@ def response_buttons(outcome: Outcome) -> ResponseButtons:
             return ResponseButtons()
         case Reply():
             wanted = response.confidence_level in {"partial", "unsure"}
-            return ResponseButtons("Ask a person", why, primary=wanted, rated=True)
+            return ResponseButtons(tr("Ask a person"), why, primary=wanted, rated=True)
         case Clarification() if is_picture_offer(response):
-            return ResponseButtons("Yes, ask a person", why, primary=True)
+            return ResponseButtons(tr("Yes, ask a person"), why, primary=True)
         case Clarification():
             offered = enumerate(response.options)
             return ResponseButtons(options=tuple(each for each in offered if each[1].strip()))
         case Escalation(consent_needed=True):
-            return ResponseButtons("Yes, ask a person", why, primary=True)
+            return ResponseButtons(tr("Yes, ask a person"), why, primary=True)
         case Escalation():
             return ResponseButtons(why=why)
         case _:
@@ -235,10 +240,12 @@ def _numbered(sources: tuple[Source, ...]) -> tuple[SourceLine, ...]:
 def _line(source: Source, number: int | None) -> SourceLine:
     title = source.title.strip() or source.page_id
     section = "" if source.section in {"", source.title} else f" \u203a {source.section}"
-    page = "" if source.document_page is None else f", page {source.document_page}"
+    label = clip(f"{title}{section}", _LABEL_LENGTH)
+    if source.document_page is not None:
+        label = tr("{source}, page {number}", source=label, number=source.document_page)
     return SourceLine(
         number=number,
-        label=clip(f"{title}{section}", _LABEL_LENGTH) + page,
+        label=label,
         url=web_url(source.url),
         quote=source.quote,
         space=clip(source.space, _SPACE_LENGTH),
@@ -253,14 +260,23 @@ def _line(source: Source, number: int | None) -> SourceLine:
 def _footer(reply: Reply, *, private: bool) -> str:
     if reply.tone == "generic":
         return ""
-    how = "Reply" if private else "Mention me with"
-    why = "Something is missing?" if reply.missing else "Not what you need?"
-    return f"{why} {how} \u201chuman\u201d and I will ask a person."
+    why = tr("Something missing?") if reply.missing else tr("Not what you need?")
+    if private:
+        how = tr("Reply \u201chuman\u201d and I'll ask a person.")
+    else:
+        how = tr("Mention me with \u201chuman\u201d and I'll ask a person.")
+    return join_texts(" ", (why, how))
 
 
 def reader_label(principal: str) -> str:
     """Return a principal for people: "Everyone", a group's name, or one person's id."""
     kind, _, name = principal.partition(":")
-    return {"everyone": "Everyone", "group": f"Group {name}", "user": f"Person {name}"}.get(
-        kind, principal
-    )
+    match kind:
+        case "everyone":
+            return tr("Everyone")
+        case "group":
+            return tr("Group {name}", name=name)
+        case "user":
+            return tr("Person {name}", name=name)
+        case _:
+            return principal

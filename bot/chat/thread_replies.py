@@ -25,17 +25,18 @@ from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, tr
 from bot.escalations.casework import Casework, IdempotentActs
 from bot.escalations.history import standing_replies
 from bot.escalations.lifecycle import OWNED, SETTLED
 
-THREAD_IS_ASKED_ABOUT = "What you write in this thread is sent only if you say so."
+THREAD_IS_ASKED_ABOUT = tr("What you write in this thread is only sent if you confirm it.")
 """Shown on a card whose thread is read, while it can be replied to."""
 
-KEPT_HERE = "It stays here. Use Reply on the card, or write again, whenever you want to answer."
-_NOTHING_TO_SEND = "That message isn't here any more, so nothing was sent."
-_AUTHOR_ONLY = "Only its author can send it."
-_NO_FILES = " Its files stay here."
+KEPT_HERE = tr("It stays here. To answer, use Reply on the card or write again.")
+_NOTHING_TO_SEND = tr("That message is no longer here, so nothing was sent.")
+_AUTHOR_ONLY = tr("Only its author can send it.")
+_NO_FILES = tr("Its files stay here.")
 _NAME_LENGTH = 60
 
 log = structlog.get_logger(__name__)
@@ -320,14 +321,16 @@ class ThreadReplies:
         return f"{self._targets.platform}{WRITTEN_NOTES}{thread.channel}:{message_id}"
 
 
-_SEND = "Send"
-_MARK = "Mark as answered"
+_SEND = tr("Send")
+_MARK = tr("Mark as answered")
 
 
 def _offer(case: Case, message: Message, author: ActingUser, *, in_thread: bool) -> ThreadOffer:
-    question = "Mark the question as answered by you?"
+    question: str = tr("Mark the question as answered by you?")
     if not in_thread:
-        question = f"Send this to {_asker(case)}?{_NO_FILES if message.attachments else ''}"
+        question = tr("Send this to {who}?", who=_asker(case))
+        if message.attachments:
+            question = join_texts(" ", (question, _NO_FILES))
     return ThreadOffer(
         case.interaction_id,
         message.thread,
@@ -341,11 +344,13 @@ def _offer(case: Case, message: Message, author: ActingUser, *, in_thread: bool)
 
 
 def _done(case: Case, *, in_thread: bool) -> str:
-    return "It is marked as answered by you." if in_thread else f"Sent to {_asker(case)}."
+    if in_thread:
+        return tr("Marked as answered by you.")
+    return tr("Sent to {who}.", who=_asker(case))
 
 
 def _asker(case: Case) -> str:
-    return clip(case.asker_name, _NAME_LENGTH) or "the one who asked"
+    return clip(case.asker_name, _NAME_LENGTH) or tr("the asker")
 
 
 def _is_others(case: Case, actor: Actor) -> bool:

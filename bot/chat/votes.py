@@ -28,6 +28,7 @@ from bot.domain.interactions import (
 )
 from bot.domain.messages import InteractionId
 from bot.domain.ports import Interactions, Notes
+from bot.domain.texts import changed, join_texts, tr
 
 
 def can_be_rated(outcome: Outcome | None) -> bool:
@@ -238,24 +239,30 @@ class ChatVotes:
 
 
 REASON_LABELS: Mapping[Reason, str] = {
-    "wrong": "It's wrong",
-    "outdated": "It's outdated",
-    "off_topic": "Not what I asked",
-    "unclear": "It's unclear",
-    "other": "Something else\u2026",
+    "wrong": tr("It's wrong"),
+    "outdated": tr("It's outdated"),
+    "off_topic": tr("Not what I asked"),
+    "unclear": tr("It's unclear"),
+    "other": tr("Something else\u2026"),
 }
-COMMENT_QUESTION = "What was wrong with the answer?"
+COMMENT_QUESTION = tr("What was wrong with the answer?")
 
 
 def judgement_text(given: Feedback) -> str:
     """Return why somebody judged an answer as they did: the reason, and their own words."""
     labels = (label for code, label in REASON_LABELS.items() if code == given.reason)
-    label = next(labels, "").rstrip("\u2026")
-    return ": ".join(part for part in (label, (given.comment or "").strip()) if part)
+    label = changed(next(labels, ""), _without_ellipsis)
+    return join_texts(": ", filter(None, (label, (given.comment or "").strip())))
 
 
-JUDGED_INTRO = "The one who asked said of the answer:"
+def _without_ellipsis(label: str) -> str:
+    return label.rstrip(" \u2026")
 
-COMMENT_READERS = "Those who look after me read it with your name."
-COMMENT_TOO_LONG = f"That is too long to keep. Please say it in {LONGEST_COMMENT:,} characters."
-COMMENT_THANKS = "Thanks, I've noted what you wrote."
+
+JUDGED_INTRO = tr("The asker's feedback on the answer:")
+
+COMMENT_READERS = tr("My admins can read it with your name.")
+COMMENT_TOO_LONG = tr(
+    "The comment is too long. The maximum is {most} characters.", most=LONGEST_COMMENT
+)
+COMMENT_THANKS = tr("Thank you for your feedback.")

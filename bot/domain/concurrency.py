@@ -29,8 +29,8 @@ class BackgroundTasks:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def run(self, work: Coroutine[Any, Any, object], *, what: str) -> asyncio.Task[None]:
-        """Start a background task, which never raises; ``what`` names it in the log."""
-        task = asyncio.create_task(_run_logged(work, what))
+        """Start a background task, which never raises; ``what`` names it and its failure."""
+        task = asyncio.create_task(_run_logged(work, what), name=f"background: {what}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

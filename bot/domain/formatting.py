@@ -1,4 +1,4 @@
-"""Format counts, durations, lists of names and the age of pages as English text."""
+"""Format durations, lists of names and the age of pages as texts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Protocol
 from bot.domain.interactions import Source
 from bot.domain.markdown import clip
 from bot.domain.messages import FoundPassage
+from bot.domain.texts import Text, join_texts, number_text, tr, trn
+from bot.domain.texts.dates import long_date
 from rag.types import ANSWER_SOURCE, Chunk
 
 _MINUTE = 60
@@ -18,41 +20,41 @@ _HOURS_FROM = 120
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun, such as "1 page" or "1,000 pages"."""
+    """Return a number with its noun in English, for logs and commands: "1 page", "1,000 pages"."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
-def rough_duration(seconds: float) -> str:
+def rough_duration(seconds: float) -> Text:
     """Return a rough duration in minutes, then hours."""
     minutes = round(seconds / _MINUTE)
     if minutes < 1:
-        return "less than a minute"
+        return tr("less than a minute")
     if minutes < _HOURS_FROM:
-        return f"about {minutes} min"
-    return f"about {minutes / _MINUTE:.1f} h"
+        return tr("about {minutes} min", minutes=minutes)
+    return tr("about {hours} h", hours=number_text(f"{minutes / _MINUTE:.1f}"))
 
 
-def ago_text(at: datetime, now: datetime) -> str:
+def ago_text(at: datetime, now: datetime) -> Text:
     """Return how long ago something of the same day was, rounded down, such as "2 hours ago"."""
     minutes = int((now - at).total_seconds()) // _MINUTE
     if minutes < 1:
-        return "less than a minute ago"
+        return tr("less than a minute ago")
     if minutes < _HOUR:
-        return f"{counted(minutes, 'minute')} ago"
-    return f"{counted(minutes // _HOUR, 'hour')} ago"
+        return trn("{n} minute ago", "{n} minutes ago", minutes)
+    return trn("{n} hour ago", "{n} hours ago", minutes // _HOUR)
 
 
-def join_names(names: Sequence[str], most: int) -> str:
+def join_names(names: Sequence[str], most: int) -> Text:
     """Return at most ``most`` names joined by commas, and the number of the others."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+    more, listed = len(names) - most, join_texts(", ", names[:most])
+    return tr("{names} and {more} more", names=listed, more=more) if more > 0 else listed
 
 
-_UNITS = ((365, "year"), (30, "month"), (7, "week"), (1, "day"))
-_FROM = {"year": 2 * 365, "month": 60, "week": 14, "day": 2}
+_YEARS_FROM, _MONTHS_FROM, _WEEKS_FROM = 2 * 365, 60, 14
 """Days from which on a unit is used: "13 days" is clearer than "1 week"."""
 
-_A_COLLEAGUE = "a colleague"
+_YEAR, _MONTH, _WEEK = 365, 30, 7
+_A_COLLEAGUE = tr("a colleague")
 _NAME_LENGTH = 60
 _TITLE_LENGTH = 100
 _LABEL_LENGTH = 40
@@ -80,19 +82,21 @@ def updated_text(at: datetime | None, now: datetime, by: str = "") -> str:
     """
     if at is None:
         return ""
-    who = f" by {clip(by, _NAME_LENGTH)}" if by.strip() else ""
-    return f"updated {_ago((now - at).days)}{who}"
+    ago = _ago((now - at).days)
+    if not by.strip():
+        return tr("updated {ago}", ago=ago)
+    return tr("updated {ago} by {who}", ago=ago, who=clip(by, _NAME_LENGTH))
 
 
 def superseded_text(label: str) -> str:
     """Return the mark of a superseded page; "" without a label."""
-    return f"marked as {clip(label, _LABEL_LENGTH)}" if label else ""
+    return tr("marked as {label}", label=clip(label, _LABEL_LENGTH)) if label else ""
 
 
 def freshness(page: Dated, now: datetime) -> str:
     """Return time and author of a page's last change, and whether it is superseded."""
     parts = (changed_text(page, now), superseded_text(page.superseded))
-    return ", ".join(part for part in parts if part)
+    return join_texts(", ", (part for part in parts if part))
 
 
 def changed_text(page: Dated, now: datetime) -> str:
@@ -105,7 +109,9 @@ def changed_text(page: Dated, now: datetime) -> str:
 def answered_text(by: str, at: datetime | None) -> str:
     """Return "answered by IT on 3 March 2026"."""
     who = clip(by, _NAME_LENGTH) or _A_COLLEAGUE
-    return f"answered by {who}" + (f" on {at.day} {at:%B %Y}" if at else "")
+    if at is None:
+        return tr("answered by {who}", who=who)
+    return tr("answered by {who} on {date}", who=who, date=long_date(at))
 
 
 def superseded_warnings(pages: Sequence[Source]) -> tuple[str, ...]:
@@ -116,15 +122,23 @@ def superseded_warnings(pages: Sequence[Source]) -> tuple[str, ...]:
 
 def _warning(page: Source) -> str:
     title = clip(page.title.strip() or page.page_id, _TITLE_LENGTH)
-    note = superseded_text(page.superseded)
-    return f"The page \u201c{title}\u201d is {note}: it may hold no longer."
+    return tr(
+        "The page \u201c{title}\u201d is {note}, so it may be out of date.",
+        title=title,
+        note=superseded_text(page.superseded),
+    )
 
 
-def _ago(days: int) -> str:
+def _ago(days: int) -> Text:
     if days <= 1:
-        return "yesterday" if days == 1 else "today"
-    length, name = next(unit for unit in _UNITS if days >= _FROM[unit[1]])
-    return f"{days // length} {name}s ago"
+        return tr("yesterday") if days == 1 else tr("today")
+    if days >= _YEARS_FROM:
+        return trn("{n} year ago", "{n} years ago", days // _YEAR)
+    if days >= _MONTHS_FROM:
+        return trn("{n} month ago", "{n} months ago", days // _MONTH)
+    if days >= _WEEKS_FROM:
+        return trn("{n} week ago", "{n} weeks ago", days // _WEEK)
+    return trn("{n} day ago", "{n} days ago", days)
 
 
 def option_label(passage: Chunk | FoundPassage) -> str:

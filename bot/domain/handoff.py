@@ -7,7 +7,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bot.domain.interactions import (
@@ -16,10 +16,10 @@ from bot.domain.interactions import (
     Escalation,
     EscalationReason,
     Interaction,
+    Reply,
     Response,
-    is_chosen_option,
 )
-from bot.domain.messages import InteractionId, Message, Platform
+from bot.domain.messages import InteractionId, Message, Platform, chosen_section, is_chosen_option
 
 _UNAVAILABLE = "I can't look this up right now."
 _UNSUPPORTED = "I found pages on this, but nothing in them that supports an answer."
@@ -36,6 +36,9 @@ ASK_TOPIC_IN_CHANNEL = f"{_WHAT} Mention me with it, and I will ask a person."
 
 PERSON_REQUEST = "I'd like to ask a person, please."
 """Message text of the button that asks for a person; the presser typed none of it."""
+
+SECTION_OF_PAGE = "A section of a page in the wiki"
+"""Names a section that was chosen beside an answer, once nobody knows below which question."""
 
 _BY_WORD = " Reply \u201cyes\u201d."
 _BY_WORD_BELOW = " Reply \u201cyes\u201d in this thread."
@@ -176,14 +179,31 @@ def typed_question(asked: Interaction, there: Sequence[Interaction]) -> str:
     ``there`` are messages of the thread, oldest first. An option has a page's words, which nobody
     is told whom the page is closed to, now or later; one whose question is not there gives "".
     """
-    text = asked.message.text
-    for each in reversed(there):
+    before = (each for each in reversed(there) if each.number < asked.number)
+    typed = _typed_message(asked.message, before)
+    return "" if is_chosen_option(typed) else typed.text
+
+
+def own_words(asked: Message, before: Iterable[Interaction]) -> str:
+    """Return what an asker wrote: of a chosen option the question that it makes clear.
+
+    ``before`` are the earlier messages of the thread, newest first. An option whose question is not
+    there is returned as it is, but for a section beside an answer.
+    """
+    typed = _typed_message(asked, before)
+    return typed.text if chosen_section(typed) is None else SECTION_OF_PAGE
+
+
+def _typed_message(asked: Message, before: Iterable[Interaction]) -> Message:
+    """Return the message that offered a chosen option, and so on; ``before`` is newest first."""
+    said = asked
+    for each in before:
         response = each.outcome.response if each.outcome else None
-        earlier = each.number < asked.number
-        if earlier and isinstance(response, Clarification) and text in response.options:
-            text = each.message.text
-    unknown = text == asked.message.text and is_chosen_option(asked.message)
-    return "" if unknown else text
+        offered = isinstance(response, Clarification) and said.text in response.options
+        beside = isinstance(response, Reply) and bool(response.sources)
+        if offered or (beside and chosen_section(said) is not None):
+            said = each.message
+    return said
 
 
 def requested_question(said: str) -> str:

@@ -103,19 +103,6 @@ class Reply:
     translation: Translation | None = None
 
 
-_OPTION_SUFFIX = ":option"
-
-
-def chosen_option_id(asked_id: str) -> str:
-    """Return the message id of the option that is chosen below a message; one for each message."""
-    return f"{asked_id}{_OPTION_SUFFIX}"
-
-
-def is_chosen_option(message: Message) -> bool:
-    """Return whether a message comes from a button with an option: a page's words, not typed."""
-    return message.id.endswith(_OPTION_SUFFIX)
-
-
 @dataclass(frozen=True, slots=True)
 class Clarification:
     """A question back to the asker, with options to choose from."""
@@ -320,7 +307,7 @@ class Unfinished:
     """Unfinished work, and the number of times it was claimed.
 
     ``thread``, ``person`` and ``channel`` say whose turn it takes; ``answered``: what is left is to
-    post or to withdraw.
+    post or to withdraw. ``unclaimed``: it was kept for whoever answers, and nobody has taken it.
     """
 
     id: InteractionId
@@ -329,6 +316,7 @@ class Unfinished:
     person: str = ""
     channel: str = ""
     answered: bool = False
+    unclaimed: bool = False
 
 
 Vote = Literal["up", "down"]

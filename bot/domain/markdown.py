@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from bot.domain.texts import changed
+
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _FENCE_MARK = re.compile(r"`{3,}|~{3,}")
 _INLINE_CODE = re.compile(r"(?<![`\\])(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)")
@@ -66,6 +68,10 @@ def split(text: str, limit: int, size: Callable[[str], int] = len) -> tuple[str,
 
 def clip(text: str, length: int) -> str:
     """Return the text on one line; a longer one is cut at a word and ends with an ellipsis."""
+    return changed(text, partial(_clipped, length=length))
+
+
+def _clipped(text: str, length: int) -> str:
     line = " ".join(text.split())
     if len(line) <= length:
         return line

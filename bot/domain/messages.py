@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -101,6 +102,22 @@ class Attachment:
     place: str
 
 
+_SENT_ALONG = "base64:"
+
+
+def sent_along(content: bytes) -> str:
+    """Return the place of a file that comes with its message: the record keeps it apart."""
+    return f"{_SENT_ALONG}{base64.b64encode(content).decode()}"
+
+
+def content_sent_along(attachment: Attachment) -> bytes | None:
+    """Return the content of a file that came with its message, None for one that is elsewhere."""
+    place = attachment.place
+    if not place.startswith(_SENT_ALONG):
+        return None
+    return base64.b64decode(place.removeprefix(_SENT_ALONG))
+
+
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
     """What an asker limits the search to, within what it may find anyway; None limits nothing.
@@ -170,6 +187,39 @@ class Message:
     @property
     def interaction_id(self) -> InteractionId:
         return InteractionId(str(uuid.uuid5(_NAMESPACE, self.key)))
+
+
+_OPTION_SUFFIX = ":option"
+_BESIDE = ":beside:"
+
+
+def chosen_option_id(asked_id: str) -> str:
+    """Return the message id of the option that is chosen below a message; one for each message."""
+    return f"{asked_id}{_OPTION_SUFFIX}"
+
+
+def chosen_section_id(press: str, chunk_id: str) -> str:
+    """Return the message id of a section that is chosen beside an answer, which is an option, too.
+
+    ``press`` tells it from other presses.
+    """
+    return chosen_option_id(f"{press}{_BESIDE}{chunk_id}")
+
+
+def chosen_section(message: Message) -> str | None:
+    """Return the chunk of the section that a message chose beside an answer, else None."""
+    _, beside, chunk_id = message.id.removesuffix(_OPTION_SUFFIX).rpartition(_BESIDE)
+    return chunk_id if beside and is_chosen_option(message) else None
+
+
+def edited_id(message: Message) -> str:
+    """Return the message id of the question that replaces an answered one; one for each."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"edited {message.key}"))
+
+
+def is_chosen_option(message: Message) -> bool:
+    """Return whether a message comes from a button with an option: a page's words, not typed."""
+    return message.id.endswith(_OPTION_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True)

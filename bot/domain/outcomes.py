@@ -23,6 +23,7 @@ from bot.domain.interactions import (
     Trace,
 )
 from bot.domain.messages import Intent, Limit, Message, Refusal
+from bot.domain.texts import tr
 from rag.errors import IndexMismatch, IndexUnavailable, ModelAnswerInvalid, ModelUnavailable
 
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "SILENT"]
@@ -99,16 +100,16 @@ def escalation_reason(outcome: Outcome) -> EscalationReason | None:
 def explanation_title(outcome: Outcome) -> str:
     """Return the title of an explanation, also the label of the button that shows it."""
     if outcome.silent:
-        return "Why no answer"
+        return tr("Why no answer")
     match outcome.response:
         case Reply():
-            return "Why this answer"
+            return tr("Why this answer")
         case Clarification():
-            return "Why a question back"
+            return tr("Why a follow-up question")
         case Escalation(reason="asked_for_human"):
-            return "Why a person"
+            return tr("Why a person")
         case Escalation():
-            return "Why no answer"
+            return tr("Why no answer")
 
 
 def retrieval_used(outcome: Outcome) -> bool:

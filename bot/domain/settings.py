@@ -57,6 +57,11 @@ class Settings(ChatSettings):
         description="Write the question's text to the log, which nobody is forgotten from.",
     )
 
+    role: Literal["all", "accept", "work"] = Field(
+        "all",
+        alias="FRONTDESK_ROLE",
+        description="`accept` takes messages and serves pages, `work` answers; with PostgreSQL.",
+    )
     concurrency: int = Field(
         16,
         alias="FRONTDESK_CONCURRENCY",
@@ -77,7 +82,7 @@ class Settings(ChatSettings):
         60, alias="FRONTDESK_LONGEST_WAIT_MINUTES", ge=0, description="Then it goes to people."
     )
     ui_language: Literal["en", "de", "browser"] = Field(
-        "en", description="Language of web pages; `browser`: what each asks for. German is partial."
+        "en", description="Language of web pages; `browser`: what each browser asks for."
     )
     retention_days: int = Field(
         365,
@@ -345,6 +350,16 @@ class Settings(ChatSettings):
     def _name_the_driver(cls, value: object) -> object:
         given = value.get_secret_value() if isinstance(value, SecretStr) else value
         return with_driver(given) if isinstance(given, str) else given
+
+    @property
+    def works(self) -> bool:
+        """Whether this process answers, delivers and syncs; otherwise others do."""
+        return self.role != "accept"
+
+    @property
+    def receives(self) -> bool:
+        """Whether this process takes messages and serves pages; otherwise others do."""
+        return self.role != "work"
 
     @property
     def loopback(self) -> bool:

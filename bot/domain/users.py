@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from bot.domain.messages import Person
+from bot.domain.texts import tr
 
 Role = Literal["asker", "expert", "admin"]
 """asker: asks, and sees their own questions. expert: also answers escalations and sees the record.
@@ -39,7 +40,7 @@ _BOARD = "board:"
 def short_user_name(person_id: str) -> str:
     """Return an id for display; of a visitor without sign-in, the first characters."""
     visitor = person_id.removeprefix(_VISITOR)
-    return f"Visitor {visitor[:_SHOWN]}" if visitor != person_id else person_id
+    return tr("Visitor {id}", id=visitor[:_SHOWN]) if visitor != person_id else person_id
 
 
 def short_actor_name(actor: str, names: Mapping[str, str] = MappingProxyType({})) -> str:

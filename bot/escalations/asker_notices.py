@@ -16,6 +16,7 @@ from bot.domain.errors import BotError, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import InteractionId, Message, Platform
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, tr
 from bot.escalations.case_view import (
     STATE_AFTER_STEP,
     CaseButton,
@@ -28,19 +29,29 @@ from bot.escalations.history import assignee_of
 from bot.escalations.lifecycle import EXPERTS_ONLY, display_name
 
 _DID: Mapping[Step, str] = {
-    "claim": "has taken your question",
-    "assign": "looks after your question now",
-    "reply": "answered",
-    "amend": "corrected the answer",
-    "retract": "took the answer back",
-    "resolve": "closed your question",
-    "decline": "can't take your question",
-    "reopen": "opened your question again",
+    "claim": tr("is working on your question."),
+    "assign": tr("is now working on your question."),
+    "reply": tr("replied."),
+    "amend": tr("corrected the answer."),
+    "retract": tr("retracted the answer."),
+    "resolve": tr("closed your question."),
+    "decline": tr("can't help with your question."),
+    "reopen": tr("reopened your question."),
 }
-"""Text after the expert's name. It states what happened and promises nothing."""
+_DID_IN_WORDS: Mapping[Step, str] = {
+    "claim": tr("is working on your question:"),
+    "reply": tr("replied:"),
+    "amend": tr("corrected the answer:"),
+    "retract": tr("retracted the answer:"),
+    "resolve": tr("closed your question:"),
+    "decline": tr("can't help with your question:"),
+    "reopen": tr("reopened your question:"),
+}
+"""Texts after the expert's name. They state what happened and promise nothing."""
 
-_OTHERWISE = "wrote"
-_ANSWERED_IN_THREAD = "answered in this thread."
+_OTHERWISE = tr("wrote.")
+_OTHERWISE_IN_WORDS = tr("wrote:")
+_ANSWERED_IN_THREAD = tr("replied in this thread.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +74,26 @@ def notice_text(notice: Notice) -> NoticeText:
     """
     detail = notice.detail
     if notice.step == "assign":
-        return NoticeText(display_name(assignee_of(detail)), f"{_DID['assign']}.", "")
+        return NoticeText(display_name(assignee_of(detail)), _DID["assign"], "")
     name = display_name(notice.actor.name if notice.actor else "")
     if detail.in_thread:
         return NoticeText(name, _ANSWERED_IN_THREAD, "")
     words = notice.text.strip()
-    did = _DID.get(notice.step, _OTHERWISE)
-    return NoticeText(name, f"{did}:" if words else f"{did}.", words)
+    if words:
+        return NoticeText(name, _DID_IN_WORDS.get(notice.step, _OTHERWISE_IN_WORDS), words)
+    return NoticeText(name, _DID.get(notice.step, _OTHERWISE), words)
 
 
 def as_plain(news: NoticeText) -> str:
     """Return the notice as plain text, with the expert's words in a paragraph of their own."""
-    return "\n\n".join(part for part in (f"{news.name} {news.did}", news.words) if part)
+    told = join_texts(" ", (news.name, news.did))
+    return join_texts("\n\n", (told, news.words)) if news.words else told
 
 
-_REMARKS: dict[Step, str] = {"resolve": "You closed it.", "reopen": "You asked again."}
+_REMARKS: dict[Step, str] = {
+    "resolve": tr("You closed it."),
+    "reopen": tr("You asked again."),
+}
 
 log = structlog.get_logger(__name__)
 

@@ -10,6 +10,7 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import Act, Case, CaseStatus, CaseStep, Notice, State, Step
 from bot.domain.interactions import Delivery, Escalation, Feedback
 from bot.domain.markdown import clip
+from bot.domain.texts import Text, tr, trn
 from bot.escalations.history import assignee_of, standing_replies
 from bot.escalations.lifecycle import display_name
 
@@ -71,24 +72,24 @@ def view_of_delivery(delivery: Delivery) -> CaseView:
 
 
 STEP_LABELS: Mapping[Step, str] = {
-    "open": "asked",
-    "claim": "claimed it",
-    "release": "released it",
-    "assign": "gave it to",
-    "note": "noted for those who answer",
-    "reply": "replied",
-    "amend": "corrected their reply",
-    "retract": "took their reply back",
-    "resolve": "resolved it",
-    "decline": "declined it",
-    "reopen": "reopened it",
-    "ping": "People were reminded",
-    "second_level": "The second level was asked",
-    "join": "joined it to a case of the same question",
-    "split": "made it a case of its own",
-    "joined": "Somebody else asked the same",
-    "left": "One who asked the same left",
-    "lead": "Leads what others asked, too",
+    "open": tr("asked"),
+    "claim": tr("claimed it"),
+    "release": tr("released it"),
+    "assign": tr("assigned it"),
+    "note": tr("left an internal note"),
+    "reply": tr("replied"),
+    "amend": tr("corrected their reply"),
+    "retract": tr("retracted their reply"),
+    "resolve": tr("resolved it"),
+    "decline": tr("declined it"),
+    "reopen": tr("reopened it"),
+    "ping": tr("A reminder was sent"),
+    "second_level": tr("The second level was asked"),
+    "join": tr("joined it to a case of the same question"),
+    "split": tr("made it a case of its own"),
+    "joined": tr("Somebody else asked the same"),
+    "left": tr("Somebody who asked the same left"),
+    "lead": tr("It leads the cases of others who asked the same"),
 }
 """Text after the expert's name in the history, as experts read it; see ``step_label``."""
 
@@ -97,7 +98,7 @@ def step_label(step: CaseStep) -> str:
     """Return the text after the name of a step's actor, with the name of an assignee."""
     if step.detail.to is None:
         return STEP_LABELS[step.step]
-    return f"{STEP_LABELS[step.step]} {display_name(assignee_of(step.detail))}"
+    return tr("assigned it to {who}", who=display_name(assignee_of(step.detail)))
 
 
 STATE_AFTER_STEP: Mapping[Step, State] = {
@@ -130,10 +131,10 @@ class CaseForm:
 
 
 CASE_FORMS: Mapping[Act, CaseForm] = {
-    "reply": CaseForm("Your reply", "It is posted where the question was asked, in your name."),
-    "decline": CaseForm("Why, or who to ask", "The one who asked reads it, with your name."),
-    "assign": CaseForm("Why, and what is known so far; the one who asked never reads it"),
-    "note": CaseForm("Your note; the one who asked never reads it"),
+    "reply": CaseForm(tr("Your reply"), tr("Posted under your name where the question was asked.")),
+    "decline": CaseForm(tr("Why, or who to ask instead"), tr("Sent to the asker with your name.")),
+    "assign": CaseForm(tr("Why, and what is known so far"), tr("The asker never sees it.")),
+    "note": CaseForm(tr("Your note"), tr("The asker never sees it.")),
 }
 """The acts for which a text is asked."""
 
@@ -144,19 +145,25 @@ def case_form(act: Act, case: Case) -> CaseForm:
     return replace(form, hint=_TO_ALL) if act == "reply" and case.askers > 1 else form
 
 
-_TO_ALL = "It is posted in your name to each who asked, where they asked."
+_TO_ALL = tr("It is posted under your name to everyone who asked, where they asked.")
 
 
 def askers_text(case: Case) -> str:
     """Return how many people asked a leading case's question, "" for one."""
     if case.askers == 1:
         return ""
-    return f"{case.askers} people asked this. An answer goes to each, where they asked."
+    return trn(
+        "{n} person asked this. An answer goes to each, where they asked.",
+        "{n} people asked this. An answer goes to each, where they asked.",
+        case.askers,
+    )
 
 
-NO_COLLEAGUE = "Choose a colleague: guests, bots and people of other companies can't have it."
-NOT_A_MEMBER = "They don't see this channel. Invite them first, or choose somebody of it."
-NO_SUCH_MEMBER = "No colleague of this channel has that name or address. Write the address."
+NO_COLLEAGUE = tr(
+    "Choose a colleague. Guests, bots and people from other companies can't be assigned."
+)
+NOT_A_MEMBER = tr("They can't see this channel. Invite them first, or choose someone from it.")
+NO_SUCH_MEMBER = tr("Nobody in this channel has that name or address. Enter their email address.")
 """Refusals of an assignment."""
 
 
@@ -179,43 +186,43 @@ def keep_link(view: CaseView, public_url: str | None) -> str:
     return f"{public_url}/board/answers/new?case={view.case.interaction_id}"
 
 
-KEEP_QUESTION = "Should the next one who asks get this?"
-KEEP_LABEL = "Keep as answer"
-KEEP_ON_BOARD = "Keep it on the board"
+KEEP_QUESTION = tr("Should the next person who asks get this answer?")
+KEEP_LABEL = tr("Keep as answer")
+KEEP_ON_BOARD = tr("Keep it on the board")
 
-_REPLY = CaseButton("reply", "Reply")
-_RESOLVE = CaseButton("resolve", "Resolve")
-_DECLINE = CaseButton("decline", "Not for us")
-_RELEASE = CaseButton("release", "Release")
-_ASSIGN = CaseButton("assign", "Give to\u2026")
-_NOTE = CaseButton("note", "Note")
+_REPLY = CaseButton("reply", tr("Reply"))
+_RESOLVE = CaseButton("resolve", tr("Resolve"))
+_DECLINE = CaseButton("decline", tr("Not for us"))
+_RELEASE = CaseButton("release", tr("Release"))
+_ASSIGN = CaseButton("assign", tr("Assign to …"))
+_NOTE = CaseButton("note", tr("Note"))
 _MORE = (_ASSIGN, _NOTE)
-_WAITING = (CaseButton("claim", "Claim", first=True), _REPLY, _RESOLVE, _DECLINE, *_MORE)
+_WAITING = (CaseButton("claim", tr("Claim"), first=True), _REPLY, _RESOLVE, _DECLINE, *_MORE)
 _PEOPLE_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
     "open": _WAITING,
     "reopened": _WAITING,
-    "claimed": (CaseButton("reply", "Reply", first=True), _RESOLVE, _DECLINE, _RELEASE, *_MORE),
-    "answered": (CaseButton("reply", "Reply again"), _RESOLVE, _RELEASE, *_MORE),
+    "claimed": (CaseButton("reply", tr("Reply"), first=True), _RESOLVE, _DECLINE, _RELEASE, *_MORE),
+    "answered": (CaseButton("reply", tr("Reply again")), _RESOLVE, _RELEASE, *_MORE),
 }
 
-_NO_LONGER = CaseButton("resolve", "I no longer need it")
-_AGAIN = CaseButton("reopen", "Ask again")
+_NO_LONGER = CaseButton("resolve", tr("No longer needed"))
+_AGAIN = CaseButton("reopen", tr("Ask again"))
 _ASKER_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
     "open": (_NO_LONGER,),
     "reopened": (_NO_LONGER,),
     "claimed": (_NO_LONGER,),
-    "answered": (CaseButton("resolve", "This helped, close it"), _AGAIN),
+    "answered": (CaseButton("resolve", tr("This helped, close it")), _AGAIN),
     "resolved": (_AGAIN,),
     "declined": (_AGAIN,),
 }
 
 _STATE_LABELS: Mapping[State, str] = {
-    "open": "Waits for somebody",
-    "reopened": "Opened again, nobody has it",
-    "claimed": "Claimed",
-    "answered": "Answered",
-    "resolved": "Resolved",
-    "declined": "Declined",
+    "open": tr("Waiting"),
+    "reopened": tr("Reopened, not assigned"),
+    "claimed": tr("Claimed"),
+    "answered": tr("Answered"),
+    "resolved": tr("Resolved"),
+    "declined": tr("Declined"),
 }
 
 
@@ -235,21 +242,24 @@ def buttons_for_asker(state: State) -> tuple[CaseButton, ...]:
 def pages_heading(finding: SearchFinding) -> str:
     """Return the heading of a card's pages: cited in an answer or guess, or only retrieved."""
     if finding.gate == "passed":
-        return "Pages of the answer that was given"
+        return tr("Pages of the answer")
     if finding.gate == "unsure":
-        return "Pages of the guess that was shown"
-    return "Pages found (not confirmed)"
+        return tr("Pages of the guess")
+    return tr("Pages found (not confirmed)")
 
 
 def hidden_pages(finding: SearchFinding) -> str:
     """Return a sentence on the pages that a card leaves out, "" if there are none."""
     if not finding.hidden:
         return ""
-    pages = "page was" if finding.hidden == 1 else "pages were"
-    return f"{finding.hidden} more {pages} found that not everyone may read."
+    return trn(
+        "{n} more page was found that not everyone can read.",
+        "{n} more pages were found that not everyone can read.",
+        finding.hidden,
+    )
 
 
-_JOINED = "Joined to a case of the same question, which is answered for all"
+_JOINED = tr("Joined to a case of the same question, which is answered for all")
 
 
 def status_text(view: CaseView) -> str:
@@ -260,9 +270,11 @@ def status_text(view: CaseView) -> str:
         return _JOINED
     last = last_act(view.steps)
     if state == "resolved" and last is not None and last.actor and last.actor.role == "asker":
-        return "Closed by the one who asked"
-    by = f" by {display_name(case.status.owner_name)}" if case.status.owner_id else ""
-    return f"{_STATE_LABELS[state]}{by}"
+        return tr("Closed by the asker")
+    if not case.status.owner_id:
+        return _STATE_LABELS[state]
+    who = display_name(case.status.owner_name)
+    return tr("{state} by {who}", state=_STATE_LABELS[state], who=who)
 
 
 def state_since(case: Case) -> datetime:
@@ -284,6 +296,7 @@ def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:
 
 
 _REASON_LENGTH = 500
+_HOUR, _DAY = 60, 1440
 
 
 def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
@@ -292,18 +305,28 @@ def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
     They have the names and words of people as they are.
     """
     if notice.step == "open":
-        return "An answer could not be delivered", ", so its asker still waits for one."
+        return (
+            tr("An answer could not be delivered"),
+            tr(", so the asker is still waiting for one."),
+        )
     if notice.step == "assign":
         by = display_name(notice.actor.name if notice.actor else "")
-        return f"{by} gave a question to {display_name(assignee_of(notice.detail))}", (
-            f": {clip(notice.text, _REASON_LENGTH)}"
+        subject = tr(
+            "{who} assigned a question to {to}", who=by, to=display_name(assignee_of(notice.detail))
         )
+        return subject, f": {clip(notice.text, _REASON_LENGTH)}"
     waited = waiting_time(now - state_since(case))
     if notice.step == "second_level":
-        return "Nobody has taken this question", f" on the first level; it has waited for {waited}."
+        return (
+            tr("Nobody has claimed this question"),
+            tr(" on the first level; it has been waiting for {time}.", time=waited),
+        )
     if notice.step == "reopen":
-        return "A question was opened again", " and nobody has it."
-    return "Nobody has taken this question yet", f"; it has waited for {waited}."
+        return tr("A question was reopened"), tr(" and is not assigned to anyone.")
+    return (
+        tr("Nobody has claimed this question yet"),
+        tr("; it has been waiting for {time}.", time=waited),
+    )
 
 
 def platform_of(case: Case) -> str:
@@ -311,10 +334,11 @@ def platform_of(case: Case) -> str:
     return case.channel.partition(":")[0]
 
 
-def waiting_time(waited: timedelta) -> str:
+def waiting_time(waited: timedelta) -> Text:
     """Return a duration in minutes, then hours, then days."""
     minutes = max(1, round(waited.total_seconds() / 60))
-    for length, name in ((1440, "day"), (60, "hour")):
-        if minutes >= 2 * length:
-            return f"{minutes // length} {name}s"
-    return f"{minutes} minute{'s' if minutes > 1 else ''}"
+    if minutes >= 2 * _DAY:
+        return trn("{n} day", "{n} days", minutes // _DAY)
+    if minutes >= 2 * _HOUR:
+        return trn("{n} hour", "{n} hours", minutes // _HOUR)
+    return trn("{n} minute", "{n} minutes", minutes)

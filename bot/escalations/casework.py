@@ -34,6 +34,7 @@ from bot.domain.interactions import Feedback, Interaction
 from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Platform, Thread
 from bot.domain.ports import Interactions, Notes
+from bot.domain.texts import tr
 from bot.escalations.case_view import CaseView
 from bot.escalations.history import as_corrected
 from bot.escalations.ports import Cases, LinksBack
@@ -169,8 +170,12 @@ def checked(act: Act, text: str) -> str:
     stripped = text.strip()
     if len(stripped) > LONGEST_REPLY:
         raise ActRefused(
-            f"That is {len(stripped):,} characters; {LONGEST_REPLY:,} can be sent at once. Shorten "
-            "it, or send it in parts."
+            tr(
+                "The text has {length} characters; the maximum is {most}. Shorten it or send it in "
+                "parts.",
+                length=len(stripped),
+                most=LONGEST_REPLY,
+            )
         )
     if not stripped and act in _EMPTY_TEXTS:
         raise ActRefused(_EMPTY_TEXTS[act])
@@ -178,11 +183,11 @@ def checked(act: Act, text: str) -> str:
 
 
 _EMPTY_TEXTS: Mapping[Act, str] = {
-    "reply": "The reply is empty. Write what the asker should read.",
-    "amend": "The reply is empty. Write what the asker should read.",
-    "decline": "Say why it is not for you; the asker is told.",
-    "assign": "Say why, and what is known so far. Only those who answer read it.",
-    "note": "The note is empty. Write what others who answer should know.",
+    "reply": tr("The reply is empty."),
+    "amend": tr("The reply is empty."),
+    "decline": tr("Enter a reason. It is sent to the asker."),
+    "assign": tr("Enter why, and what is known so far. Only the team sees it."),
+    "note": tr("The note is empty."),
 }
 """Acts that need a text, and what their actor reads without one."""
 
@@ -196,9 +201,12 @@ async def expert_named(cases: Cases, tenant: str, person_id: str) -> Actor:
     found = (each for each in await cases.experts(tenant) if each.id.lower() == wanted)
     expert = next(found, None)
     if expert is None:
-        named = clip(person_id, _NAME_LENGTH) or "Nobody"
         raise ActRefused(
-            f"{named} has not answered here yet. Choose one who has, or let them claim it."
+            tr(
+                "\u201c{name}\u201d has not answered anything here yet. Choose someone who has, or "
+                "let them claim it.",
+                name=clip(person_id, _NAME_LENGTH),
+            )
         )
     return expert
 

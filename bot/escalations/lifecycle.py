@@ -12,6 +12,7 @@ from typing import Literal, assert_never
 from bot.domain.cases import Act, Actor, Case, CaseStatus, State
 from bot.domain.errors import ActRefused, EscalationTaken
 from bot.domain.markdown import clip
+from bot.domain.texts import tr
 
 WAITING: frozenset[State] = frozenset({"open", "reopened"})
 """Unclaimed; people are reminded."""
@@ -40,7 +41,7 @@ AFTERTHOUGHTS: frozenset[Act] = REPEATABLE_ACTS - {"reply"}
 EXPERTS_ONLY: frozenset[Act] = frozenset({"release", "note"})
 """Acts of which the asker is not told."""
 
-UNNAMED_PERSON = "Somebody at the help desk"
+UNNAMED_PERSON = tr("Someone at the help desk")
 """Shown instead of an empty name."""
 
 _LONGEST_NAME = 80
@@ -148,15 +149,13 @@ def display_name(name: str) -> str:
 
 def _admit(act: Act, actor: Actor, *, is_asker: bool) -> None:
     if not actor.id:
-        raise ActRefused("It is not known who you are. Sign in, and try again.")
+        raise ActRefused(tr("You are not signed in. Sign in and try again."))
     if actor.role == "expert":
         return
     if not is_asker:
-        raise ActRefused("Only the one who asked, and those who answer, can do this.")
+        raise ActRefused(tr("Only the asker and the experts can do this."))
     if act not in ASKERS_ACTS:
-        raise ActRefused(
-            "Only those who answer can do this. You can close your question, or reopen it."
-        )
+        raise ActRefused(tr("Only experts can do this. You can close or reopen your question."))
 
 
 def _claimed(status: CaseStatus, actor: Actor) -> CaseStatus:
@@ -172,7 +171,7 @@ def _released(status: CaseStatus, actor: Actor) -> CaseStatus:
 def _assigned(status: CaseStatus, actor: Actor, to: Actor | None) -> CaseStatus:
     _check_owner(status, actor)
     if to is None or not to.id:
-        raise ActRefused("Say which colleague should have it.")
+        raise ActRefused(tr("Choose who it should be assigned to."))
     if status.state in OWNED and to.has(status.owner_id):
         return status
     return _owned("claimed", to)
@@ -204,7 +203,7 @@ def _declined(status: CaseStatus, actor: Actor) -> CaseStatus:
         return status
     _check_owner(status, actor)
     if status.state == "answered":
-        raise ActRefused("You have answered it already. Resolve it, or release it for others.")
+        raise ActRefused(tr("You have already answered it. Resolve it, or release it for others."))
     return _owned("declined", actor)
 
 
@@ -219,13 +218,13 @@ def _reopened(status: CaseStatus, actor: Actor) -> CaseStatus:
 def _why_not_reopened(status: CaseStatus, actor: Actor) -> str:
     owner = display_name(status.owner_name)
     if actor.has(status.owner_id):
-        return "You have it. Release it if somebody else should take it."
+        return tr("It is assigned to you. Release it if someone else should take it.")
     if actor.role == "asker":
-        return (
-            f"{owner} has your question and has not answered yet. Close it if you no longer need "
-            "an answer."
+        return tr(
+            "{who} is working on your question. Close it if you no longer need an answer.",
+            who=owner,
         )
-    return f"{owner} has it and has not answered yet. Ask them to release it."
+    return tr("{who} is working on it and has not replied yet. Ask them to release it.", who=owner)
 
 
 def _owned(state: State, actor: Actor) -> CaseStatus:
@@ -238,12 +237,22 @@ def _check_owner(status: CaseStatus, actor: Actor) -> None:
     if status.state in OWNED and not actor.has(status.owner_id):
         owner = display_name(status.owner_name)
         raise EscalationTaken(
-            f"{owner} has it already. Leave it to them, or ask them to release it.",
+            tr("It is assigned to {who}. Leave it to them or ask them to release it.", who=owner),
             owner_name=owner,
         )
 
 
 def _unsettled(status: CaseStatus) -> None:
     if status.state in SETTLED:
-        by = f" by {display_name(status.owner_name)}" if status.owner_id else ""
-        raise ActRefused(f"It was {status.state}{by} already. Reopen it first.")
+        raise ActRefused(_already(status))
+
+
+def _already(status: CaseStatus) -> str:
+    who = display_name(status.owner_name)
+    if status.state == "declined":
+        if status.owner_id:
+            return tr("{who} has already declined it. Reopen it first.", who=who)
+        return tr("It has already been declined. Reopen it first.")
+    if status.owner_id:
+        return tr("{who} has already resolved it. Reopen it first.", who=who)
+    return tr("It has already been resolved. Reopen it first.")

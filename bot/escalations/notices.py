@@ -20,6 +20,7 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknow
 from bot.domain.interactions import Delivery, Interaction, PostedRef
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Channel, Interactions, Withdraws
+from bot.domain.texts import tr
 from bot.escalations.asker_notices import notice_of
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
@@ -143,7 +144,7 @@ An opening is among them for questions whose answer could not be delivered; othe
 _LEAVING_STEPS: frozenset[Step] = frozenset({"lead", "split", "reopen"})
 """Steps after which a case that joined another is one of its own, which needs a card."""
 _TO_BE_ANSWERED: frozenset[State] = WAITING | {"claimed"}
-_CORRECTED = "This is the corrected answer."
+_CORRECTED = tr("This is the corrected answer.")
 
 
 class NoticeDelivery:

@@ -12,6 +12,7 @@ from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import Interaction
 from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Person, Platform
+from bot.domain.texts import tr
 from bot.escalations.case_view import platform_of
 from bot.escalations.lifecycle import UNSETTLED, WAITING, display_name
 from bot.escalations.ports import Cases
@@ -99,11 +100,10 @@ class CaseFinder:
         return tuple([await self._line(each) for each in cases])
 
     async def _line(self, case: Case) -> CaseLine:
-        owner = display_name(case.status.owner_name) if case.status.owner_id else ""
         return CaseLine(
             case_id=case.interaction_id,
             question=clip(await self._question(case), _LONGEST_QUESTION),
-            status=f"{_STATES[case.status.state]}{f' by {owner}' if owner else ''}",
+            status=_status(case),
             since=case.changed_at,
             link=await self.link(case.interaction_id) or "",
         )
@@ -119,14 +119,22 @@ class CaseFinder:
         return CHOSEN if asked is None or chosen else case.question
 
 
-CHOSEN = "A question that was chosen from a list"
-WITHDRAWN = "(withdrawn)"
+CHOSEN = tr("A question chosen from a list")
+WITHDRAWN = tr("(withdrawn)")
 
 _STATES: Mapping[State, str] = {
-    "open": "waits for somebody",
-    "reopened": "opened again, waits for somebody",
-    "claimed": "claimed",
-    "answered": "answered",
-    "resolved": "resolved",
-    "declined": "declined",
+    "open": tr("waiting"),
+    "reopened": tr("reopened, waiting"),
+    "claimed": tr("claimed"),
+    "answered": tr("answered"),
+    "resolved": tr("resolved"),
+    "declined": tr("declined"),
 }
+
+
+def _status(case: Case) -> str:
+    """Return the state of a case, with its owner."""
+    state = _STATES[case.status.state]
+    if not case.status.owner_id:
+        return state
+    return tr("{state} by {who}", state=state, who=display_name(case.status.owner_name))

@@ -40,13 +40,14 @@ class DurableInbox:
     them first: the store alone says what is to be done.
 
     Args:
+        owner: The name of this process in claims; None: it only keeps messages, and others answer.
         hold_back: Called before anything is stored. Raises RateExceeded.
     """
 
     def __init__(
         self,
         *,
-        owner: str,
+        owner: str | None,
         worklist: Worklist,
         engine: DurableEngine,
         work: MessageWorker,
@@ -66,6 +67,7 @@ class DurableInbox:
         self._arrivals = arrivals
         self._turns = turns
         self._closed = "This server is starting. Send it again in a few seconds."
+        self._unanswered = 0
 
     @property
     def busy(self) -> int:
@@ -75,6 +77,10 @@ class DurableInbox:
     def open(self) -> None:
         """Accept messages from now on."""
         self._closed = ""
+
+    def note_unanswered(self, count: int) -> None:
+        """Note how many messages wait for other processes, which count against the limit."""
+        self._unanswered = count
 
     def close(self, why: str) -> None:
         """Accept no more messages; ``why`` ends with what the sender can do."""
@@ -205,9 +211,26 @@ class DurableInbox:
                 self._turns.ended(interaction_id)
             return pause
 
+    async def take_up(self) -> int:
+        """Take messages that others kept, as many as soon have their turn; return their number."""
+        taken = 0
+        while self._owner is not None and not self._closed and (room := self._turns.room):
+            found = await self._worklist.take(self._owner, room)
+            for interaction in found:
+                entry = self._in_flight.enter(interaction.id)
+                entry.kept.set()
+                entry.opened = interaction
+                begin = partial(self._engine.begin, interaction.id, interaction.id)
+                self._line_up(interaction.id, _place_of(interaction.message), begin)
+            taken += len(found)
+            if len(found) < room:
+                break
+        return taken
+
     async def adopt(self) -> int:
         """Restart interactions that no live process works on; return their number."""
-        left = await self._worklist.unfinished(self._owner)
+        listed = await self._worklist.unfinished(self._owner)
+        left = [each for each in listed if not each.unclaimed]
         for gone in self._in_flight.overdue_but({each.id for each in left}):
             self._leave(gone)
         orphans = [each for each in left if self._in_flight.overdue(each.id)]
@@ -226,8 +249,9 @@ class DurableInbox:
         if self._closed:
             raise InboxUnavailable(f"Message {message.key!r} is not taken. {self._closed}")
         self._arrivals.check()
-        busy, limit = self._in_flight.busy, self._limits.waiting
-        posts = self._work.posts_to(message)
+        busy, limit = self._in_flight.busy + self._unanswered, self._limits.waiting
+        # Who only keeps messages can't tell the asker to ask again later.
+        posts = self._owner is not None and self._work.posts_to(message)
         if busy >= limit * (_HARD_LIMIT_FACTOR if posts else 1):
             raise InboxFull(f"{busy} questions are waiting. Ask again in a few minutes.")
         entry = self._in_flight.enter(message.interaction_id)

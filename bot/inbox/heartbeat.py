@@ -61,6 +61,9 @@ class Lease:
 log = structlog.get_logger(__name__)
 
 _BEAT_SECONDS = 3.0
+_TAKE_UP_SECONDS = 0.25
+"""Between two looks for what other processes kept; one costs some two milliseconds."""
+
 _CLEAN_UP_SECONDS = 3600.0
 _STOPPED = "This server is stopping. Send it again in a minute."
 
@@ -119,7 +122,7 @@ class InboxSupervisor:
             log.error("inbox.not_started", why=str(error))  # noqa: TRY400 - the message says it all
         else:
             self._trouble.text = ""
-        loops = (self._beat(), self._go_round(), self._clean_up())
+        loops = (self._beat(), self._go_round(), self._take_up(), self._clean_up())
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def drain(self) -> None:
@@ -146,6 +149,7 @@ class InboxSupervisor:
         self._started = True
         self._inbox.open()
         await self._inbox.adopt()
+        await self._inbox.take_up()
 
     async def _beat(self) -> None:
         """Renew the lease, however long other tasks take; skipped where this process is alone."""
@@ -166,6 +170,17 @@ class InboxSupervisor:
                 self._trouble.note(error)
             else:
                 self._trouble.note(None)
+
+    async def _take_up(self) -> None:
+        """Take what processes kept that only keep; only a shared record has such processes."""
+        while self._patient:
+            await asyncio.sleep(_TAKE_UP_SECONDS)
+            if not self._started:
+                continue
+            try:
+                await self._inbox.take_up()
+            except Exception:  # noqa: BLE001 - the round notes the trouble; it is tried again
+                await _wait_for_next_beat()
 
     async def _clean_up(self) -> None:
         """Delete expired data; a separate task, because it may take long and nothing awaits it."""

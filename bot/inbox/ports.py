@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
+from bot.domain.health import ComponentStatus
 from bot.domain.interactions import Interaction, Outcome, PostedRef, Unfinished
 from bot.domain.messages import Activity, Inquiry, InteractionId, Message, Refusal
 
@@ -23,10 +24,10 @@ class Worklist(Protocol):
     Raises bot.domain.errors.StoreUnavailable.
     """
 
-    async def open(self, message: Message, owner: str) -> Interaction:
+    async def open(self, message: Message, owner: str | None) -> Interaction:
         """Record a message unless it is recorded already; return the recorded interaction.
 
-        A new one is claimed by ``owner``, the process that stores it.
+        A new one is claimed by ``owner``, the process that stores it; None leaves it to others.
         """
         ...
 
@@ -112,6 +113,13 @@ class Worklist(Protocol):
         """Record that all messages of a withdrawn question were removed."""
         ...
 
+    async def take(self, owner: str, most: int) -> Sequence[Interaction]:
+        """Claim messages that nobody has taken yet, so many at most; return them in order.
+
+        Everyone's first goes before anyone's second.
+        """
+        ...
+
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
         """Return the interactions still to be answered, posted or withdrawn, oldest first.
 
@@ -187,4 +195,28 @@ class Replicas(Protocol):
 
     async def bury(self, replica: str) -> None:
         """Delete a dead process, once its work is taken over."""
+        ...
+
+
+class Supervises(Protocol):
+    """Starts an inbox, sees to what it needs, and stops it."""
+
+    def is_ready(self) -> bool:
+        """Return whether the record may be read and written."""
+        ...
+
+    def part(self) -> ComponentStatus:
+        """Return the inbox's status, for the start-up list and /ready."""
+        ...
+
+    async def start(self) -> None:
+        """Open the inbox."""
+        ...
+
+    async def drain(self) -> None:
+        """Accept no more and finish work in progress, while callers are still connected."""
+        ...
+
+    async def stop(self) -> None:
+        """Finish work in progress, and leave the rest to other processes."""
         ...

@@ -25,6 +25,9 @@ log = structlog.get_logger(__name__)
 PLACES_PER_ANSWER = 2
 """Questions under way for each that may be answered at a time: the next ones are prepared."""
 
+_WAITING_PER_PLACE = 1
+"""Questions that a process takes up before there is a place for them."""
+
 _LONGEST_SECONDS = 0.25
 """While messages arrive all the time, the work on one question is begun so often."""
 
@@ -213,6 +216,15 @@ class Turns:
         self._moved = asyncio.Event()
         self._beginning: asyncio.Task[None] | None = None
         self._stopped = False
+
+    @property
+    def room(self) -> int:
+        """How many more questions may be taken up: some wait, so that no place stays free.
+
+        0 while there are enough, so that they are taken up in groups.
+        """
+        room = (1 + _WAITING_PER_PLACE) * self._places - len(self._waiting) - len(self._under_way)
+        return room if room >= _WAITING_PER_PLACE * self._places // 2 else 0
 
     def __contains__(self, interaction_id: InteractionId) -> bool:
         return interaction_id in self._waiting

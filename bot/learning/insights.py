@@ -18,6 +18,7 @@ from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import Interaction, Reply
 from bot.domain.messages import InteractionId
 from bot.domain.record_reports import EVERYTHING, Figures, Percentiles, Scope, Span, UsageSum
+from bot.domain.texts import tr
 from bot.learning.gap_jobs import GIVEN_UP, MOST_FOLLOWED, MOST_WAITING, SETTLED
 from bot.learning.gap_record import FollowedQuestion
 from bot.learning.gap_views import NearPage
@@ -61,39 +62,48 @@ NONE = "(none)"
 """Stands, where a group is named, for private conversations, and for no space."""
 
 DEFINITIONS: Mapping[Measure, str] = {
-    "asked": "Messages for the bot, without pressed buttons and withdrawn ones.",
-    "answered": "From the wiki, wholly or in part; a guess with a thumb up, too.",
-    "partial": "Answered, but a part of the question stayed open.",
-    "unsure": "A guess was shown and got no thumb up.",
-    "handed_over": "A person was asked, at once or by a button.",
-    "offered": "A person was offered and not accepted.",
-    "asked_back": "The bot asked back.",
-    "general": "Small talk and general knowledge.",
-    "refused": "Stopped by a limit or a pause.",
-    "open": "Still being worked on.",
-    "silent": "Nobody had asked the bot; not among the asked.",
-    "deflection": (
-        "Of people's questions that needed the wiki (answered, unsure, handed over, offered), the "
-        "share answered and not followed within 24 hours by a thumb down, a request for a person "
-        "about it, or the same question by the same asker. It can't know who gave up, asked a "
-        "colleague or believed a wrong answer; that of the last day may still fall."
+    "asked": tr("Messages to the bot, not counting button clicks and withdrawn messages."),
+    "answered": tr("Answered from the wiki, fully or in part, including guesses with a thumbs up."),
+    "partial": tr("Answered, but part of the question was left open."),
+    "unsure": tr("A guess was shown and got no thumbs up."),
+    "handed_over": tr("Passed on to a person, directly or with a button."),
+    "offered": tr("The asker was offered a person and did not accept."),
+    "asked_back": tr("The bot asked a follow-up question."),
+    "general": tr("Small talk and general knowledge."),
+    "refused": tr("Stopped by a limit or a pause."),
+    "open": tr("Still in progress."),
+    "silent": tr("Not addressed to the bot, so not counted as asked."),
+    "deflection": tr(
+        "Of people's questions that needed the wiki (answered, guessed, handed over or offered"
+        " a person), the share that was answered and not followed within 24 hours by a thumbs "
+        "down, a request for a person or the same question from the same person. It can't tell"
+        " who gave up, asked a colleague or believed a wrong answer, and the figure for the "
+        "last day may still fall."
     ),
-    "answering": "From a question's arrival to its outcome; without small talk and refusals.",
-    "claiming": "From a case's opening to its first claim or reply; cases opened in these days.",
-    "resolving": "From a case's opening to its last resolution; cases opened in these days.",
-    "thumbs": "The share of thumbs up among those given in these days.",
-    "cost": "Of model calls, at list prices; calls of unknown price are left out.",
-    "load": (
-        "Of cases opened in these days, those that an expert claimed, replied to and resolved, and "
-        "the median time to their first reply; held are all that they have now."
+    "answering": tr(
+        "From the arrival of a question to its outcome, not counting small talk and rejected "
+        "questions."
     ),
-    "stale": (
-        "Pages unchanged for 180 days, by the answers of these days that cite them, as far as you "
-        "may read them. The owner is the last editor."
+    "claiming": tr(
+        "From the opening of a case to the first claim or reply, for cases opened in this period."
     ),
-    "groups": (
-        "Private conversations are one channel; the space is that of the best page found, the "
-        "intent what the question was taken as."
+    "resolving": tr(
+        "From the opening of a case to its last resolution, for cases opened in this period."
+    ),
+    "thumbs": tr("The share of thumbs up among all thumbs given in this period."),
+    "cost": tr("Model calls at list prices; calls with unknown price are left out."),
+    "load": tr(
+        "For cases opened in this period: how many an expert claimed, replied to and resolved,"
+        " and the median time to their first reply. “Open now” counts all cases they hold "
+        "today."
+    ),
+    "stale": tr(
+        "Pages unchanged for 180 days, sorted by how many answers of this period cite them, as"
+        " far as you can read them. The owner is the last editor."
+    ),
+    "groups": tr(
+        "Private conversations count as one channel. The space is that of the best page found,"
+        " the intent is how the question was interpreted."
     ),
 }
 """What each figure is: on the page, in the API's description and in docs/insights.md."""

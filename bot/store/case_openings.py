@@ -8,8 +8,8 @@ from dataclasses import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.cases import Case
-from bot.domain.handoff import question_of_person_request
-from bot.domain.interactions import Clarification, Escalation, Interaction, Outcome
+from bot.domain.handoff import own_words, question_of_person_request
+from bot.domain.interactions import Escalation, Interaction, Outcome
 from bot.domain.json_codec import storable
 from bot.domain.messages import Message
 from bot.escalations.joining import question_key
@@ -166,14 +166,9 @@ class CaseOpenings:
 
     async def _own_words(self, connection: AsyncConnection, asked: Message) -> str:
         """Return what an asker wrote: of a chosen option the question that it made clear."""
-        text = asked.text
         query = queries.select_history(asked.thread, asked.interaction_id, _OPTIONS_IN_A_ROW)
-        for row in (await connection.execute(*query)).all():
-            before = self._rows.interaction(row)
-            response = before.outcome.response if before.outcome else None
-            if isinstance(response, Clarification) and text in response.options:
-                text = before.message.text
-        return text
+        before = (await connection.execute(*query)).all()
+        return own_words(asked, map(self._rows.interaction, before))
 
     async def _insert(
         self, connection: AsyncConnection, table: type[Table], row: Mapping[str, object]

@@ -46,6 +46,7 @@ from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
 from bot.store.people import StoredPeople
+from bot.store.question_files import StoredFiles
 from bot.store.retention import StoredRetention
 from bot.store.reviewed_answers import StoredAnswers
 from bot.store.saved_answers import StoredSavedAnswers
@@ -152,6 +153,7 @@ class Store:
         self.people = StoredPeople(transactions)
         self.forgetting = StoredForgetting(transactions, self.people, self.escalations)
         self.saved_answers = StoredSavedAnswers(transactions)
+        self.files = StoredFiles(transactions)
 
     async def __aenter__(self) -> Self:
         return self

@@ -194,7 +194,7 @@ class StoredThreads:
         rows = await self._transactions.rows(select_threads(place, limit, after))
         first = [(self._messages.decode(message), last_at) for message, last_at in rows]
         return [
-            ThreadSummary(message.thread.id, message.text, last_at, message.interaction_id)
+            ThreadSummary(message.thread.id, message.asked, last_at, message.interaction_id)
             for message, last_at in first
         ]
 

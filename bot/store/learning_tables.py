@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Boolean, ForeignKey, Index, Integer, LargeBinary, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
+from bot.store.question_files import QuestionFileRow
 from bot.store.tables import Table, Utc
 
 _INTERACTION = "interactions.id"
@@ -327,6 +328,7 @@ WITH_WORDS = (
     ShadowDraftRow,
     QuestionFactRow,
     CitedPageRow,
+    QuestionFileRow,
 )
 """The tables with words of a question or its answer, or their pages: emptied when it is withdrawn.
 """

@@ -65,7 +65,34 @@ def claim_work(interaction_id: str, owner: str, dialect: str) -> Update:
     )
 
 
-def select_unfinished(dialect: str, owner: str | None) -> Select[str, int, str, str, str, str, str]:
+UNCLAIMED = and_(InteractionRow.status == "working", InteractionRow.owner.is_(None))
+"""The condition for messages that a process kept for others to answer, and none has taken yet."""
+
+
+def take_unclaimed(dialect: str, owner: str, most: int) -> Update:
+    """Return the statement that claims messages nobody has taken yet, and returns their rows.
+
+    Everyone's first goes before anyone's second. Processes that take at the same moment do not
+    wait for each other: what one is about to take the others leave out.
+    """
+    row = InteractionRow
+    turn = func.row_number().over(partition_by=(row.tenant, row.person), order_by=row.number)
+    waiting = select(row.number, turn.label("turn")).where(UNCLAIMED).subquery()
+    next_ones = select(waiting.c.number).order_by(waiting.c.turn, waiting.c.number).limit(most)
+    free = select(row.number).where(row.number.in_(next_ones.scalar_subquery()), UNCLAIMED)
+    if dialect == "postgresql":
+        free = free.with_for_update(skip_locked=True)
+    return (
+        update(row)
+        .where(row.number.in_(free.scalar_subquery()))
+        .values(owner=owner, epoch=row.epoch + 1)
+        .returning(row)
+    )
+
+
+def select_unfinished(
+    dialect: str, owner: str | None
+) -> Select[str, int, str, str | None, str, str, str, str]:
     """Return the query for unfinished interactions not claimed by a live process but ``owner``.
 
     Covers all tenants, so its result must not be shown to users.
@@ -76,7 +103,7 @@ def select_unfinished(dialect: str, owner: str | None) -> Select[str, int, str, 
     )
     whose = (row.tenant, row.thread, row.person, row.channel)
     return (
-        select(row.id, row.epoch, row.status, *whose)
+        select(row.id, row.epoch, row.status, row.owner, *whose)
         .where(UNFINISHED, orphaned)
         .order_by(row.number)
     )
@@ -159,6 +186,12 @@ class StoredReplicas:
         await self._transactions.execute(
             delete(ReplicaRow).where(ReplicaRow.id != replica), lasting=False
         )
+
+    async def unanswered(self) -> int:
+        """Return how many messages of all processes have no outcome yet."""
+        count = select(func.count()).select_from(InteractionRow)
+        working = count.where(InteractionRow.status == "working")
+        return await self._transactions.scalar(working) or 0
 
     async def dead(self) -> Sequence[str]:
         """Return the processes whose lease has expired."""

@@ -18,6 +18,8 @@ from bot.domain.interactions import Interaction
 from bot.domain.messages import Message
 from bot.store import work_queries
 from bot.store.connections import JOINED, Transactions
+from bot.store.queries import insert_new
+from bot.store.question_files import QuestionFileRow, files_apart
 from bot.store.rows import Rows, conversation_row
 
 _MOST_IN_A_GROUP = 64
@@ -30,7 +32,7 @@ _DEADLOCK = "40P01"
 @dataclass(frozen=True, slots=True)
 class _Arrival:
     message: Message
-    owner: str
+    owner: str | None
     kept: asyncio.Future[Interaction]
 
 
@@ -46,7 +48,7 @@ class GroupedOpenings:
         self._arrived: deque[_Arrival] = deque()
         self._writing: asyncio.Task[None] | None = None
 
-    async def open(self, message: Message, owner: str) -> Interaction:
+    async def open(self, message: Message, owner: str | None) -> Interaction:
         """Record a message unless it is recorded already; return the recorded interaction."""
         kept: asyncio.Future[Interaction] = asyncio.get_running_loop().create_future()
         self._arrived.append(_Arrival(message, owner, kept))
@@ -95,10 +97,22 @@ class GroupedOpenings:
 
     async def _opened(self, group: Sequence[_Arrival]) -> Sequence[Interaction]:
         dialect = self._transactions.dialect
-        values = [self._rows.opened(each.message, each.owner) for each in group]
+        apart = [
+            files_apart(each.message) if each.message.attachments else (each.message, ())
+            for each in group
+        ]
+        values = [
+            self._rows.opened(message, each.owner)
+            for each, (message, _) in zip(group, apart, strict=True)
+        ]
         async with self._transactions.writing(urgent=True) as connection:
             inserted = await connection.execute(work_queries.insert_opened(dialect), values)
             new = {row.id: self._rows.interaction(row) for row in inserted}
+            files = [
+                row for message, rows in apart if message.interaction_id in new for row in rows
+            ]
+            if files:
+                await connection.execute(insert_new(dialect, QuestionFileRow), files)
             spoken = {
                 (row["tenant"], row["thread"]): row
                 for row in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVarTuple
@@ -22,7 +23,7 @@ from bot.domain.interactions import (
     Reply,
 )
 from bot.domain.json_codec import Codec, storable
-from bot.domain.messages import Activity, InteractionId, Message, Thread
+from bot.domain.messages import Activity, InteractionId, Message, Person, Thread
 from bot.domain.outcomes import answer_type, confidence_level, goes_to_people, is_draft
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store.tables import InteractionRow
@@ -84,8 +85,8 @@ class Rows:
         """Return the interaction in a row. Raises InteractionUnknown if there is none."""
         return self.interaction(known_row(interaction_id, row))
 
-    def opened(self, message: Message, owner: str) -> dict[str, object]:
-        """Return the row of a new interaction, claimed by ``owner``."""
+    def opened(self, message: Message, owner: str | None) -> dict[str, object]:
+        """Return the row of a new interaction, claimed by ``owner``, if any."""
         return {
             "id": message.interaction_id,
             "tenant": message.thread.tenant,
@@ -325,3 +326,14 @@ def feedback_of(row: Row[Any]) -> Feedback:
         reason=row.reason,
         comment=row.comment,
     )
+
+
+def storable_message(message: Message, outcome: Outcome) -> Message:
+    """Return a message to store: with the resolved author, and files without their location."""
+    files = tuple(replace(each, place="") for each in message.attachments)
+    return replace(message, author=outcome.asker or message.author, attachments=files)
+
+
+def without_words(message: Message) -> Message:
+    """Return a message without text, files and names; only the author's id is kept."""
+    return replace(message, text="", attachments=(), author=Person(message.author.id))

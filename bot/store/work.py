@@ -18,7 +18,7 @@ from bot.domain.interactions import (
     PostedRef,
     Unfinished,
 )
-from bot.domain.messages import Activity, InteractionId, Message, Person, Stage
+from bot.domain.messages import Activity, InteractionId, Message, Stage
 from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
@@ -28,6 +28,7 @@ from bot.store.connections import JOINED, Transactions
 from bot.store.joined_cases import lock_group_of
 from bot.store.learning_tables import ShadowDraftRow
 from bot.store.openings import GroupedOpenings
+from bot.store.question_files import drop_files
 from bot.store.rows import (
     Rows,
     draft_row,
@@ -35,9 +36,11 @@ from bot.store.rows import (
     posted_ref_of,
     progress_rows,
     reply_columns,
+    storable_message,
     turn_rows,
     usage_rows,
     utc_now,
+    without_words,
 )
 from bot.store.saved_answers import save_answer
 from bot.store.tables import (
@@ -45,9 +48,6 @@ from bot.store.tables import (
     TurnRow,
     UsageRow,
 )
-
-_OPTIONS_IN_A_ROW = 10
-"""How many exchanges back the question is looked for that an option was offered for."""
 
 
 class StoredWork:
@@ -66,8 +66,14 @@ class StoredWork:
         self._cases = CaseOpenings(transactions.dialect, self._rows, reminders)
         self._openings = GroupedOpenings(transactions, self._rows)
 
-    async def open(self, message: Message, owner: str) -> Interaction:
+    async def open(self, message: Message, owner: str | None) -> Interaction:
         return await self._openings.open(message, owner)
+
+    async def take(self, owner: str, most: int) -> Sequence[Interaction]:
+        statement = leases.take_unclaimed(self._transactions.dialect, owner, most)
+        async with self._transactions.writing(lasting=False) as connection:
+            taken = [self._rows.interaction(row) for row in await connection.execute(statement)]
+        return sorted(taken, key=lambda each: each.number)
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
         take = leases.claim_work(interaction_id, owner, self._transactions.dialect)
@@ -156,7 +162,7 @@ class StoredWork:
             if interaction.withdrawn:
                 return interaction
             await self._cases.withdraw(connection, interaction, group)
-            blank = self._rows.message(_without_words(interaction.message))
+            blank = self._rows.message(without_words(interaction.message))
             await connection.execute(
                 work_queries.withdraw_interaction(interaction_id, blank, utc_now())
             )
@@ -167,7 +173,7 @@ class StoredWork:
     async def cancelled(self, interaction_id: InteractionId) -> None:
         async with self._transactions.writing() as connection:
             interaction = await self._held(connection, interaction_id)
-            blank = self._rows.message(replace(_without_words(interaction.message), reply_to=""))
+            blank = self._rows.message(replace(without_words(interaction.message), reply_to=""))
             await connection.execute(work_queries.finish_withdrawal(interaction_id, blank))
             await connection.execute(queries.delete_case(interaction_id))
         await self._transactions.scrub()
@@ -183,8 +189,9 @@ class StoredWork:
                 person=f"{tenant}:{person}",
                 channel=f"{tenant}:{channel}",
                 answered=status != "working",
+                unclaimed=status == "working" and claimed is None,
             )
-            for each, epoch, status, tenant, thread, person, channel in found
+            for each, epoch, status, claimed, tenant, thread, person, channel in found
         ]
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
@@ -206,10 +213,10 @@ class StoredWork:
         reply: Mapping[str, object],
         stages: Sequence[Activity],
     ) -> None:
-        kept, outcome = without_text(_storable_message(message, outcome), outcome)
+        kept, outcome = without_text(storable_message(message, outcome), outcome)
         if kept != message:
-            message, text = kept, self._rows.message(kept)
-            await connection.execute(work_queries.keep_message(message.interaction_id, text))
+            await self._keep_answered(connection, kept, files=bool(message.attachments))
+            message = kept
         outcome = replace(outcome, asker=None)
         told = {**self._rows.outcome(outcome), **reply}
         if question_of_person_request(message) and not outcome.silent:
@@ -231,6 +238,14 @@ class StoredWork:
             await self._cases.open(connection, message, outcome)
         if message.shadow:
             await self._insert(connection, ShadowDraftRow, draft_row(message, outcome))
+
+    async def _keep_answered(
+        self, connection: AsyncConnection, message: Message, *, files: bool
+    ) -> None:
+        text = self._rows.message(message)
+        await connection.execute(work_queries.keep_message(message.interaction_id, text))
+        if files:
+            await connection.execute(drop_files(message.interaction_id))
 
     async def _append(
         self,
@@ -291,14 +306,3 @@ class StoredWork:
             statement = statement.where(leases.is_claimed_by(interaction.claim))
         if not (await connection.execute(statement)).rowcount:
             raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
-
-
-def _storable_message(message: Message, outcome: Outcome) -> Message:
-    """Return a message to store: with the resolved author, and files without their location."""
-    files = tuple(replace(each, place="") for each in message.attachments)
-    return replace(message, author=outcome.asker or message.author, attachments=files)
-
-
-def _without_words(message: Message) -> Message:
-    """Return a message without text, files and names; only the author's id is kept."""
-    return replace(message, text="", attachments=(), author=Person(message.author.id))

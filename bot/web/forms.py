@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,13 +40,14 @@ async def form_middleware(request: web.Request, handler: Handler) -> web.StreamR
     """
     takes_files = max_body_bytes(request) > MAX_BODY
     if request.content_type in _FORM_TYPES and not takes_files:
-        await _read_form(request)
+        await read_form(request)
     return await handler(request)
 
 
-async def _read_form(request: web.Request) -> None:
+async def read_form(request: web.Request) -> Mapping[str, object]:
+    """Read a form without large files, of at most the usual size. Raises Problem (400)."""
     try:
-        await request.post()
+        return await request.post()
     except _FORM_ERRORS as error:
         raise problem(400, "The form can't be read.", cure="Send it again, in UTF-8.") from error
 
@@ -68,6 +69,7 @@ class ReceivedFile:
 
     name: str
     path: Path
+    media_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +82,20 @@ class ReceivedForm:
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """The maximum number of files in a form, and of bytes in each."""
+    """The maximum number of files in a form, and of bytes in each.
+
+    ``cure`` is what to do with a larger one.
+    """
 
     files: int
     bytes: int
+    cure: str = "Split it, or have MAX_UPLOAD_MB raised."
+
+    @property
+    def megabytes(self) -> str:
+        """The maximum size of a file, as people read it."""
+        binary = self.bytes % _MEGABYTE == 0
+        return f"{self.bytes / (_MEGABYTE if binary else 1e6):g}"
 
     @property
     def body(self) -> int:
@@ -126,7 +138,7 @@ async def receive_file(
     file = ReceivedFile(name, folder / uuid.uuid4().hex)
     try:
         async with _writing_to(folder):
-            await _save_pieces(request.content.iter_chunked(_CHUNK_BYTES), file, bounds.bytes)
+            await _save_pieces(request.content.iter_chunked(_CHUNK_BYTES), file, bounds)
         yield file
     finally:
         await asyncio.to_thread(file.path.unlink, missing_ok=True)
@@ -160,9 +172,10 @@ async def _read_parts(
         elif part.filename:
             if len(form.files) == bounds.files:
                 raise problem(422, f"That is more than {bounds.files} at once.", cure="Send fewer.")
-            file = ReceivedFile(part.filename, folder / uuid.uuid4().hex)
+            told = part.headers.get("Content-Type", "")
+            file = ReceivedFile(part.filename, folder / uuid.uuid4().hex, told)
             form.files.append(file)
-            await _save_pieces(_pieces(part), file, bounds.bytes)
+            await _save_pieces(_pieces(part), file, bounds)
 
 
 async def _field_text(part: BodyPartReader) -> str:
@@ -183,19 +196,17 @@ async def _pieces(part: BodyPartReader) -> AsyncIterator[bytes]:
             yield decoded
 
 
-async def _save_pieces(pieces: AsyncIterable[bytes], file: ReceivedFile, most: int) -> None:
+async def _save_pieces(
+    pieces: AsyncIterable[bytes], file: ReceivedFile, bounds: UploadLimits
+) -> None:
     size = 0
     with await asyncio.to_thread(file.path.open, "wb") as stream:
         async for piece in pieces:
             size += len(piece)
-            if size > most:
-                raise _too_large(file.name, most)
+            if size > bounds.bytes:
+                raise _too_large(file.name, bounds)
             await asyncio.to_thread(stream.write, piece)
 
 
-def _too_large(name: str, most: int) -> Problem:
-    return problem(
-        413,
-        f"{name[:100]!r} is larger than {most // _MEGABYTE} MB.",
-        cure="Split it, or have MAX_UPLOAD_MB raised.",
-    )
+def _too_large(name: str, bounds: UploadLimits) -> Problem:
+    return problem(413, f"{name[:100]!r} is larger than {bounds.megabytes} MB.", cure=bounds.cure)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
 import structlog
@@ -17,6 +17,8 @@ from bot.domain.errors import (
     RateExceeded,
     StoreUnavailable,
 )
+from bot.domain.texts import tr
+from bot.web.languages import language_of
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 
 log = structlog.get_logger(__name__)
@@ -28,15 +30,15 @@ _LARGER_BODIES: web.AppKey[dict[str, int]] = web.AppKey("larger_bodies", dict[st
 """Larger maximum sizes of routes' bodies, in bytes, by canonical path."""
 
 DETAILS: Mapping[int, str] = {
-    400: "The request can't be read. Send valid HTTP and JSON.",
-    401: "Sign in first: send `Authorization: Bearer` with the admin token, or open /session.",
-    403: "This may not be done from here.",
-    404: "There is nothing at this address. /openapi.json lists what there is.",
-    405: "This address does not take that method. The Allow header says which it takes.",
-    413: "The request is too long. Send at most 1 MB.",
-    415: "Send JSON, with the header `Content-Type: application/json`.",
-    500: "Something broke on our side. It is in the log; try again, or tell the operator.",
-    503: "This can't be done right now. Try again in a minute.",
+    400: tr("The request can't be read. Send valid HTTP and JSON."),
+    401: tr("Sign in first: send `Authorization: Bearer` with the admin token, or open /session."),
+    403: tr("You don't have permission to do this."),
+    404: tr("There is nothing at this address. /openapi.json lists all addresses."),
+    405: tr("This method is not allowed here. See the Allow header for the allowed ones."),
+    413: tr("The request is too large. The maximum is 1 MB."),
+    415: tr("Send JSON, with the header `Content-Type: application/json`."),
+    500: tr("Something went wrong on our side. It has been logged; try again or tell your admin."),
+    503: tr("The service is temporarily unavailable. Try again in a minute."),
 }
 
 
@@ -69,9 +71,17 @@ class ProblemDetails(BaseModel):
 class Problem(Exception):
     """An error response as an exception; carries exactly what the client gets."""
 
-    def __init__(self, details: ProblemDetails, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        details: ProblemDetails,
+        headers: Mapping[str, str] | None = None,
+        *,
+        told: Sequence[str] = (),
+    ) -> None:
         super().__init__(details.detail)
         self.details = details
+        # Texts that a page shows in its reader's language; the details are plain English.
+        self.told = told or tuple(filter(None, (details.detail, details.cure)))
         self.headers = dict(headers or {})
 
 
@@ -84,14 +94,16 @@ def problem(
     **more: str | list[FieldProblem],
 ) -> Problem:
     """Return a problem to raise; the default ``detail`` explains the status."""
-    told = {
+    text = detail or DETAILS.get(status, HTTPStatus(status).description)
+    details = {
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail or DETAILS.get(status, HTTPStatus(status).description),
+        "detail": text,
         "cure": cure,
         **more,
     }
-    return Problem(ProblemDetails.model_validate(told), headers)
+    told = (text, cure) if cure else (text,)
+    return Problem(ProblemDetails.model_validate(details), headers, told=told)
 
 
 def allow_larger_body(app: web.Application, path: str, most: int) -> None:
@@ -108,7 +120,7 @@ def max_body_bytes(request: web.Request) -> int:
 
 def body_too_long(most: int) -> Problem:
     """Return the problem for a body that is too large."""
-    detail = f"The request is too long. Send at most {most // MAX_BODY} MB."
+    detail = tr("The request is too large. The maximum is {most} MB.", most=most // MAX_BODY)
     return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
 
 
@@ -120,16 +132,16 @@ async def problem_middleware(request: web.Request, handler: Handler) -> web.Stre
     except web.HTTPException as error:
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
-        return _response(_problem_of_http(error))
+        return _response(request, _problem_of_http(error))
     except web.RequestPayloadError:
-        return _response(problem(400))
+        return _response(request, problem(400))
     except ConnectionError as error:
         if request.transport is not None:
-            return _response(_problem_of(request, error))
+            return _response(request, _problem_of(request, error))
         # The client disconnected before the end of its request: nobody reads this response.
-        return _response(problem(400))
+        return _response(request, problem(400))
     except Exception as error:  # noqa: BLE001 - mapped and logged in _problem_of
-        return _response(_problem_of(request, error))
+        return _response(request, _problem_of(request, error))
 
 
 def _problem_of(request: web.Request, error: Exception) -> Problem:
@@ -145,7 +157,7 @@ def _problem_of(request: web.Request, error: Exception) -> Problem:
         case DocumentRefused():
             return document_problem(error)
         case InteractionUnknown():
-            return problem(404, "There is no such interaction, or it was withdrawn.")
+            return problem(404, tr("This question does not exist or was withdrawn."))
         case _:
             log.error("request.failed", method=request.method, path=request.path, exc_info=error)
             return problem(500)
@@ -155,7 +167,7 @@ def _overload(error: InboxFull | RateExceeded) -> Problem:
     if isinstance(error, RateExceeded):
         wait = {"Retry-After": str(error.retry_after_seconds)}
         return problem(429, str(error), headers=wait, limit="rate")
-    full = "Too many questions are waiting. Ask again in a minute."
+    full = tr("Too many questions are waiting. Ask again in a minute.")
     return problem(503, full, headers={"Retry-After": "60"})
 
 
@@ -182,10 +194,15 @@ def _problem_of_http(error: web.HTTPException) -> Problem:
     return problem(error.status, written or "", headers={"Allow": allow} if allow else None)
 
 
-def _response(error: Problem) -> web.Response:
+def _response(request: web.Request, error: Problem) -> web.Response:
+    details = error.details
+    if "HX-Request" in request.headers:
+        # Its script shows the detail to the reader of the page.
+        told = map(language_of(request).text, error.told)
+        details = details.model_copy(update=dict(zip(("detail", "cure"), told, strict=False)))
     return web.Response(
-        status=error.details.status,
-        body=error.details.model_dump_json(exclude_none=True).encode(),
+        status=details.status,
+        body=details.model_dump_json(exclude_none=True).encode(),
         content_type="application/problem+json",
         headers=error.headers,
     )

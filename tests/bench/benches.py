@@ -78,6 +78,13 @@ BENCHES = (
         ("--seconds", "8"),
     ),
     Bench(
+        "The first paint of the web page",
+        "A fresh Chromium opens the chat of a real server, in turns with a page that has nothing "
+        "on it.",
+        "tests.bench.bench_first_paint",
+        ("--visits", "10"),
+    ),
+    Bench(
         "A search against its raw parts",
         "One search with permissions, beside a bare FTS5 query and a bare exact vector search.",
         "tests.bench.bench_retrieval",

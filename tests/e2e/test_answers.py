@@ -12,6 +12,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.chromium import NEEDS_AXE, NEEDS_CHROMIUM, Look, Visit, in_looks, visiting
 from tests.e2e.conftest import Served, serving
+from tests.e2e.people import become
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
@@ -31,13 +32,6 @@ REPLY = "Cargo bikes park in bay 7 of the underground garage. The gate code is o
 def running(indexed_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     data_dir = shutil.copytree(indexed_sample, tmp_path_factory.mktemp("answers") / "data")
     yield from serving(data_dir)
-
-
-async def become(page: Page, name: str) -> None:
-    """Play one of the invented colleagues."""
-    await page.locator("details.me summary").click()
-    await page.get_by_role("button", name=name).click()
-    await expect(page.locator("details.me summary")).to_contain_text(name)
 
 
 async def answer_the_case(page: Page, url: str) -> None:
@@ -88,7 +82,7 @@ async def test_a_persons_answer_is_given_to_the_next_one_who_asks(
         await page.get_by_label("Everyone").check()
         await expert.shuts_nobody_out(f"answers-draft-{look.name}")
         await page.get_by_role("button", name="Approve").click()
-        await expect(page.locator(".stands")).to_contain_text("Live")
+        await expect(page.locator(".stands")).to_contain_text("Published")
         await expert.shuts_nobody_out(f"answers-live-{look.name}")
 
         await ask_until_found(other, AGAIN)
@@ -126,7 +120,7 @@ async def test_a_standard_answer_is_given_first_and_whole(
         await page.locator("#until").fill("2099-01-31")
         await expert.shuts_nobody_out(f"answers-standard-{look.name}")
         await page.get_by_role("button", name="Approve").click()
-        await expect(page.locator(".stands")).to_contain_text("Live")
+        await expect(page.locator(".stands")).to_contain_text("Published")
 
         await ask_until_found(asker, "book rooftop terrace", "Standard answer")
         found = asker.page.locator(".exchange").last

@@ -64,12 +64,12 @@ async def test_a_question_is_claimed_answered_and_resolved_by_keyboard_alone(
     await page.wait_for_url("**/board/escalations/*")
     await tab_to(page, "claim")
     await page.keyboard.press("Enter")
-    await expect(page.get_by_text("You have it")).to_be_visible()
+    await expect(page.locator("#stands")).to_contain_text("Assigned to you")
     await expect(page.locator("#reply")).to_be_focused()
 
     await page.keyboard.type("Use the blue socket.")
     await page.keyboard.press("Control+Enter")
-    await expect(page.get_by_text("Your reply is on its way to Mika Salo.")).to_be_visible()
+    await expect(page.get_by_text("Your reply is being sent to Mika Salo.")).to_be_visible()
     await expect(page.locator("#stands")).to_be_focused()
     await expect(page.locator("#reply")).to_be_empty()
     await expect(page.locator(".steps-taken")).to_contain_text("Use the blue socket.")
@@ -91,7 +91,7 @@ async def test_who_was_slower_is_told_in_place_and_loses_no_word(
 
     await page.keyboard.press("Control+Enter")
 
-    await expect(page.locator(".refusal")).to_contain_text("Ben Okafor has it already.")
+    await expect(page.locator(".refusal")).to_contain_text("It is assigned to Ben Okafor.")
     await expect(page.locator(".refusal")).to_be_focused()
     await expect(page.locator("#reply")).to_have_value("A long and careful text.")
     await expect(page.locator("#claim")).to_have_count(0)
@@ -139,7 +139,7 @@ async def test_an_open_case_says_that_another_was_quicker_and_shows_it_on_demand
     await store.escalations.act("default", waiting.id, "claim", BEN)
 
     await page.clock.fast_forward(11_000)
-    await expect(page.locator("#news")).to_contain_text("Ben Okafor has it now.")
+    await expect(page.locator("#news")).to_contain_text("assigned to Ben Okafor.")
     await expect(page.locator("#reply")).to_be_focused()
     await page.get_by_role("button", name="Show how it stands").click()
 

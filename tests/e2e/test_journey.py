@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.chromium import NEEDS_AXE, NEEDS_CHROMIUM, Look, Visit, in_looks, visiting
+from tests.e2e.people import ask_a_person, become, take_over
 from tests.sweeps.faults.model import QuotingModel
 from tests.sweeps.faults.server import Server, on_model, until
 
@@ -49,13 +50,6 @@ async def running(
         yield made
     finally:
         await made.kill()
-
-
-async def become(page: Page, name: str) -> None:
-    """Play one of the invented colleagues."""
-    await page.locator("details.me summary").click()
-    await page.get_by_role("button", name=name).click()
-    await expect(page.locator("details.me summary")).to_contain_text(name)
 
 
 async def open_source(visit: Visit) -> None:
@@ -96,21 +90,6 @@ async def be_answered_by_the_next_server(
     visit.troubles.clear()
 
 
-async def ask_a_person(visit: Visit) -> Locator:
-    await visit.page.locator(".answer").last.get_by_role("button", name="Ask a person").click()
-    card = visit.page.locator(".case").last
-    await expect(card).to_contain_text("Waiting for a person")
-    return card
-
-
-async def take_over(page: Page) -> None:
-    """Claim the newest case of those that wait."""
-    await page.goto(page.url.split("/board")[0].rstrip("/") + "/board/escalations")
-    await page.locator(".entry-name").last.click()
-    await page.locator("#claim").click()
-    await expect(page.get_by_text("You have it")).to_be_visible()
-
-
 @pytest.mark.timeout(300)
 @in_looks(1)
 async def test_a_question_goes_all_the_way(
@@ -145,4 +124,3 @@ async def test_a_question_goes_all_the_way(
         await expect(expert.page.locator("#stands")).to_contain_text("Resolved by Tomas")
         await expect(card).to_contain_text("closed", ignore_case=True)
         asker.troubles.clear()
-        expert.troubles.clear()

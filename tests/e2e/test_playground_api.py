@@ -220,7 +220,14 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Playgrou
     said, card = await handed_over(there)
     megan = there.alex.another(MEGAN)
     assert "Who approves travel?" in words_on(card.cards[0])
-    assert titles_of(card) == ["Claim", "Reply", "Resolve", "Not for us", "Give to…", "Note"]
+    assert titles_of(card) == [
+        "Claim",
+        "Reply",
+        "Resolve",
+        "Not for us",
+        "Assign to \u2026",
+        "Note",
+    ]
 
     claimed = await megan.presses(card, "Claim")
     assert "Claimed by Megan Bowen" in words_on(claimed["value"])
@@ -234,7 +241,7 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Playgrou
 
     helped = await told(there, said, "This helped, close it")
     await there.alex.presses(helped, "This helped, close it")
-    await until_card(there, card, "Closed by the one who asked")
+    await until_card(there, card, "Closed by the asker")
 
 
 async def test_whoever_comes_second_is_told_who_has_it(there: PlaygroundScenario) -> None:

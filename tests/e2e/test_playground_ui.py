@@ -125,7 +125,12 @@ async def test_a_question_goes_from_the_chat_to_the_people(
 ) -> None:
     async with page_of(chromium, there.playground.url) as page:
         await opens(page, "Personal Chat")
-        await expect(shown(page, "Hello! Write me a question")).to_be_visible()
+        await expect(
+            shown(
+                page,
+                "Hello! Ask me a question",
+            )
+        ).to_be_visible()
         await asks_in_the_chat(page, "vpn says error 809, what now?")
         # The words and the card of the table below them are labelled, each.
         await expect(page.get_by_role("button", name="AI generated")).to_have_count(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
 import socket
@@ -11,7 +12,7 @@ from contextlib import ExitStack
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -136,6 +137,51 @@ def test_the_command_line_answers_with_sources(sample_data: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "From the wiki:" in done.stdout
     assert "[1]" in done.stdout
+
+
+SHOWN_WHOLE = [
+    pytest.param(
+        "how do I reset my password?",
+        ["1. On any device", "3. Confirm with two methods", "5. At home, connect"],
+        id="steps",
+        marks=pytest.mark.mended(id="slack-3"),
+    ),
+    pytest.param(
+        "who approves travel?",
+        ["Would a call do?", "If not: your manager approves the trip"],
+        id="a condition",
+        marks=pytest.mark.mended(id="slack-3"),
+    ),
+    pytest.param(
+        "vpn says error 809, what now?",
+        ["| Code | Cause | Cure |", "| 809 | The network you are on blocks"],
+        id="a row with its header",
+        marks=pytest.mark.mended(id="teams-4"),
+    ),
+    pytest.param(
+        "how many days of annual leave do I get?",
+        ["| Full years with us | Days a year", "| 0 to 2 | 25 |"],
+        id="the number that is asked for",
+        marks=pytest.mark.mended(id="teams-4"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "lines"), SHOWN_WHOLE)
+def test_what_the_sample_is_asked_first_is_quoted_whole_and_in_order(
+    served: Served, question: str, lines: list[str]
+) -> None:
+    asked = Request(  # noqa: S310 - ours
+        f"{served.url}/api/v1/ask",
+        json.dumps({"question": question}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urlopen(asked, timeout=60) as answer:  # noqa: S310 - ours
+        quote = json.load(answer)["sources"][0]["quote"]
+
+    places = [quote.find(line) for line in lines]
+    assert -1 not in places, quote
+    assert places == sorted(places)
 
 
 @pytest.mark.usefixtures("served")

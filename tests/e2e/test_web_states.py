@@ -267,7 +267,9 @@ async def test_a_question_that_could_not_be_sent_stays_in_the_box(
     await visit.page.context.set_offline(True)
     await visit.page.locator(visit.box).fill("error 809")
     await visit.page.keyboard.press("Enter")
-    await expect(visit.page.get_by_role("alert")).to_contain_text("can't be reached")
+    await expect(visit.page.get_by_role("alert")).to_contain_text(
+        "I can't reach my database right now. Please try again in a minute"
+    )
     await visit.page.context.set_offline(False)
 
     await expect(visit.page.locator(visit.box)).to_have_value("error 809")

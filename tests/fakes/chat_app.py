@@ -13,7 +13,8 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
-from bot.answering.admission import Admission, VouchedDirectory
+from bot.answering.admission import Admission, VouchedDirectory, with_admission_results
+from bot.answering.attachments import AttachmentReader
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadablePassages
 from bot.domain.formatting import option_label
@@ -28,6 +29,7 @@ from bot.web.auth.security import mount_security
 from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from rag.types import Chunk, Principal
+from tests.fakes.bot_ports import PdfOfText
 from tests.fakes.builders import chunk, route
 from tests.fakes.chat_context import ReadsEverything
 from tests.fakes.durable_inbox import inbox_over, running
@@ -55,8 +57,10 @@ class VpnDesk:
         self.asked.append(inquiry)
         await report(Stage.SEARCHING)
         await self.may_answer.wait()
-        text = inquiry.message.text
-        trace = Trace(route=route(Intent.DOMAIN, text), threshold=0.65)
+        return with_admission_results(inquiry, self._outcome(inquiry.message.text))
+
+    def _outcome(self, text: str) -> Outcome:
+        trace = Trace(route=route(Intent.DOMAIN, text), threshold=0.65, heard=())
         if "809" in text:
             found = f"From the wiki:\n\n> {QUOTE} [1]"
             return Outcome(Reply(found, "found", (SOURCE,), confidence=0.8), trace)
@@ -73,7 +77,10 @@ class VpnDesk:
 
 @dataclass
 class OnePageIndex:
+    """Has the page that VpnDesk quotes; ``further`` are the sections below the quoted one."""
+
     readers: frozenset[Principal] = frozenset({Principal("everyone")})
+    further: Sequence[Chunk] = ()
 
     async def spaces(self, tenant: str) -> Mapping[str, int]:
         return {"IT": 1}
@@ -81,7 +88,8 @@ class OnePageIndex:
     async def page(
         self, tenant: str, space: str, page_id: str, readers: frozenset[Principal]
     ) -> Sequence[Chunk]:
-        return [VPN] if (space, page_id) == ("IT", "vpn.md") and readers & self.readers else []
+        there = (space, page_id) == ("IT", "vpn.md") and readers & self.readers
+        return [VPN, *self.further] if there else []
 
 
 @asynccontextmanager
@@ -95,7 +103,13 @@ async def chat_app(
     readable: ReadablePassages | None = None,
 ) -> AsyncIterator[web.Application]:
     """Join the chat as the server does, but with a stand-in for the desk."""
-    admission = Admission(store.interactions, VouchedDirectory(), Policy(), store.policies)
+    admission = Admission(
+        store.interactions,
+        VouchedDirectory(),
+        Policy(),
+        store.policies,
+        reading=AttachmentReader({"web": store.files}, PdfOfText().text),
+    )
     opened = inbox_over(
         store, desk=desk, admission=admission, limits=WorkLimits(drain_seconds=drain_seconds)
     )
@@ -112,6 +126,7 @@ async def chat_app(
         pages=pages,
         readable=readable or ReadsEverything(),
         tenant="default",
+        data_dir=data_dir,
         starters=("vpn says error 809",),
     )
     readable = readable or ReadsEverything()
@@ -152,7 +167,7 @@ class Browser:
         return await response.text()
 
     async def conversation(self) -> str:
-        found = re.search(r'hx-post="/chat/([^"]+)"', await self.get("/"))
+        found = re.search(r'hx-post="/chat/([^"/]+)"', await self.get("/"))
         assert found
         return found.group(1)
 

@@ -32,10 +32,12 @@ def inbox_over(
     limits: WorkLimits = SOON,
     engine: DurableEngine | None = None,
     alone: bool = True,
+    works: bool = True,
 ) -> BuiltInbox:
     """Join an inbox as the application does; it is started by its keeper.
 
-    One that is not ``alone`` shares the record with others, each with its engine's own name.
+    One that is not ``alone`` shares the record with others, each with its engine's own name. One
+    that does not ``works`` only keeps messages.
     """
     return build_durable_inbox(
         store,
@@ -44,7 +46,7 @@ def inbox_over(
         desk=desk or EchoDesk(),
         channels=channels or {},
         limits=limits,
-        options=InboxOptions(alone=alone, prepare=_nothing, clean=_nothing),
+        options=InboxOptions(alone=alone, prepare=_nothing, clean=_nothing, works=works),
     )
 
 

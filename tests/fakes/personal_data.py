@@ -42,6 +42,7 @@ from bot.store.learning_tables import (
     ReviewedAnswerRow,
 )
 from bot.store.personal_data import KEPT_ANSWERS, ForgetWork, PersonalData
+from bot.store.question_files import QuestionFileRow
 from bot.store.rows import utc_now
 from ingestion.records.ledger import records_at
 from ingestion.records.types import Run
@@ -150,6 +151,8 @@ async def leave_traces(store: Store, who: Somebody) -> dict[str, InteractionId]:
     }
     working = said_by(who, "teams", f"19:{who.teams}", name="working", private=True)
     asked["working"] = (await store.work.open(working, "me")).id
+    file = {"position": 0, "content": f"{who.word} says no".encode()}
+    await add(store, QuestionFileRow, interaction_id=asked["working"], tenant="default", **file)
     await _act_as_an_expert(store, who)
     await _be_noted(store, who)
     return asked

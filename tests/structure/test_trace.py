@@ -8,8 +8,11 @@ import pytest
 
 from tests.structure.trace import WAYS
 
-MOST_FILES = {"the web": 101, "Slack": 99, "Teams": 106}
-"""Files that an answered question passes; docs/adr/0019 says why not fewer, 0020, 0021 why more."""
+MOST_FILES = {"the web": 104, "Slack": 100, "Teams": 107}
+"""Files that an answered question passes; docs/adr/0019 says why not fewer, 0020, 0021 why more.
+
+On the web three are about forms with files, and the last question: edited, and what is beside it.
+"""
 
 
 @pytest.mark.parametrize("platform", WAYS)

@@ -159,7 +159,7 @@ async def assert_teams(
         (shown,) = teams.cards_for(person, teams.post(card.id))
         assert line in words(shown), "the edit is seen by everybody"
     assert all(line in each for each in seen)
-    late = sum(f"{owner} has it already." in each for each in seen)
+    late = sum(f"It is assigned to {owner}." in each for each in seen)
     assert late == len(crowd) - (case["owner_id"] != "admin")
 
 

@@ -23,18 +23,19 @@ from bot.domain.markdown import clip
 from bot.domain.messages import FoundPassage, InteractionId, Platform
 from bot.domain.outcomes import explanation_title
 from bot.domain.ports import Interactions
+from bot.domain.texts import tr
 from bot.domain.urls import public_link
 from rag.types import Chunk
 
 MOST_PAGES = 5
 
 _FOUND_BY_TEXTS = {
-    (True, True): "found by its words and by its meaning",
-    (True, False): "found by its words",
-    (False, True): "found by its meaning",
+    (True, True): tr("found by words and meaning"),
+    (True, False): tr("found by words"),
+    (False, True): tr("found by meaning"),
 }
-_FOUND_BY_MODEL = "found by a search of the language model"
-_READ_AROUND = "read for its context"
+_FOUND_BY_MODEL = tr("found by a search of the language model")
+_READ_AROUND = tr("read for context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +92,18 @@ def _found_by(signals: AbstractSet[str]) -> str:
     return _FOUND_BY_MODEL if "planned" in signals else _READ_AROUND
 
 
-NOTHING_YET = (
-    "There is nothing to explain yet: you asked me nothing here that I have answered, or it was "
+NOTHING_YET = tr(
+    "There is nothing to explain yet: I haven't answered a question of yours here, or it was "
     "withdrawn."
 )
 """Reply to a user who asks why about their newest question and has none."""
 
-_AT_WORK = "I am still working on this. Ask again when there is an answer."
-_FAILED = "This did not work, so there is no answer to explain. Please ask the question again."
-_ACCESS_NOT_KNOWN = "I can't tell right now which of the pages you may read, so I name none."
-_LEFT_OUT = "Pages that you may not read, or that have changed since, are left out."
+_AT_WORK = tr("I'm still working on this. Ask again when there is an answer.")
+_FAILED = tr(
+    "Something went wrong, so there is no answer to explain. Please ask the question again."
+)
+_ACCESS_NOT_KNOWN = tr("I can't check right now which pages you can read, so I don't name any.")
+_LEFT_OUT = tr("Pages that you can't read or that have changed since are left out.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +127,13 @@ class Explanation:
         """Return the steps, and how sure the answer was."""
         if self.sure is None:
             return self.steps
-        needed = f"and an answer needs {self.sure.needed_told}"
-        return (*self.steps, Step("How sure", f"{self.sure.words}: {self.sure.told}, {needed}"))
+        text = tr(
+            "{words}: {confidence}, and an answer needs {needed}",
+            words=self.sure.words,
+            confidence=self.sure.told,
+            needed=self.sure.needed_told,
+        )
+        return (*self.steps, Step(tr("Confidence"), text))
 
 
 class Explainer:
@@ -169,7 +177,7 @@ class Explainer:
                 f"{tenant!r} may be told of: it never was, was withdrawn, or is another person's "
                 "private one."
             )
-        return await self._explained(interaction, reader, asker_id)
+        return await self._explained(interaction, reader)
 
     async def visibility(self, tenant: str, interaction: Interaction, reader: Reader) -> Visibility:
         """Return what a reader may see now of the pages that an exchange names."""
@@ -191,14 +199,11 @@ class Explainer:
             )
         return newest
 
-    async def _explained(
-        self, interaction: Interaction, reader: Reader, asker_id: str
-    ) -> Explanation:
+    async def _explained(self, interaction: Interaction, reader: Reader) -> Explanation:
         outcome, message = interaction.outcome, interaction.message
         question = clip(message.text, LONGEST_QUESTION)
         if outcome is None:
             return _unanswered(interaction, question)
-        own = message.author.id == asker_id
         seen = await visibility_in(self._readable, message.thread.tenant, [interaction], reader)
         asked = seen.asked(interaction)
         readable = seen.explained(interaction, outcome)
@@ -207,7 +212,7 @@ class Explainer:
             title=explanation_title(outcome),
             question=seen.why_closed if asked is None else question,
             steps=steps_of(
-                readable, weights, private=message.private, own=own, filters=message.search_filters
+                readable, weights, private=message.private, filters=message.search_filters
             ),
             sure=stated_confidence(outcome),
             pages=page_summaries(outcome.trace.passages, seen.passages, self._public_url),
@@ -224,8 +229,8 @@ def _may_be_explained_to(interaction: Interaction, tenant: str, asker_id: str) -
 
 def _unanswered(interaction: Interaction, question: str) -> Explanation:
     if interaction.status == "working":
-        return Explanation("Not answered yet", question, (Step("Result", _AT_WORK),))
-    return Explanation("Why no answer", question, (Step("Result", _FAILED),))
+        return Explanation(tr("Not answered yet"), question, (Step(tr("Result"), _AT_WORK),))
+    return Explanation(tr("Why no answer"), question, (Step(tr("Result"), _FAILED),))
 
 
 def _left_out(passages: Sequence[FoundPassage], seen: Visibility) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from bot.domain.texts import number_text, tr
+
 SignalKind = Literal["share", "number", "count", "yes"]
 """Format of a value: as a percentage, with two decimals, as an integer, or as yes or no."""
 
@@ -14,8 +16,7 @@ SignalKind = Literal["share", "number", "count", "yes"]
 class Signal:
     """A signal's display name and format.
 
-    ``against`` is the clause that describes a poor value, for the middle of a sentence. Its
-    placeholder ``{asked}`` is "your question", or "the question" for other readers.
+    ``against`` is the clause that describes a poor value, for the middle of a sentence.
     """
 
     name: str
@@ -23,118 +24,130 @@ class Signal:
     against: str = ""
 
 
-_WEAK = "the passages fit {asked} only weakly"
-_NO_LEAD = "no passage stands out from the others"
-_RIVALS = "other pages are nearly as close"
-_SECTIONS = "another section is nearly as close"
-_WORDS = "few words of {asked} are in the passages"
-_LINES = "no line answers {asked} closely"
-_DROPPED = "some statements did not pass the checks"
-_WORDING = "the answer says more than its lines do"
+_WEAK = tr("the passages only loosely match the question")
+_NO_LEAD = tr("no passage stands out from the others")
+_RIVALS = tr("other pages match almost as well")
+_SECTIONS = tr("another section matches almost as well")
+_WORDS = tr("few words of the question are in the passages")
+_LINES = tr("no line answers the question directly")
+_DROPPED = tr("some statements did not pass the checks")
+_WORDING = tr("the answer says more than the lines it cites")
 
 SIGNALS: Mapping[str, Signal] = {
-    "score_best": Signal("Strength of the best passage", against=_WEAK),
-    "score_gap_2": Signal("Lead of the best passage over the second", against=_NO_LEAD),
-    "score_gap_5": Signal("Lead of the best passage over the fifth", against=_NO_LEAD),
-    "score_mean": Signal("Strength of the five best passages, on average", against=_WEAK),
-    "score_spread": Signal("How far apart the passages are in strength", against=_NO_LEAD),
-    "keyword_best": Signal("Same words, best passage", "number", _WORDS),
-    "vector_best": Signal("Same meaning, best passage", against=_WEAK),
-    "vector_mean": Signal("Same meaning, on average", against=_WEAK),
-    "tokens_best": Signal("Word by word, best page", against=_WEAK),
-    "tokens_lead": Signal("Word by word, lead over other pages", against=_RIVALS),
+    "score_best": Signal(tr("Strength of the best passage"), against=_WEAK),
+    "score_gap_2": Signal(tr("Lead of the best passage over the second"), against=_NO_LEAD),
+    "score_gap_5": Signal(tr("Lead of the best passage over the fifth"), against=_NO_LEAD),
+    "score_mean": Signal(tr("Strength of the five best passages, on average"), against=_WEAK),
+    "score_spread": Signal(tr("How far apart the passages are in strength"), against=_NO_LEAD),
+    "keyword_best": Signal(tr("Same words, best passage"), "number", _WORDS),
+    "vector_best": Signal(tr("Same meaning, best passage"), against=_WEAK),
+    "vector_mean": Signal(tr("Same meaning, on average"), against=_WEAK),
+    "tokens_best": Signal(tr("Word by word, best page"), against=_WEAK),
+    "tokens_lead": Signal(tr("Word by word, lead over other pages"), against=_RIVALS),
     "rank_agreement": Signal(
-        "Found both by words and by meaning",
-        against="searching by words and by meaning led to different passages",
+        tr("Found both by words and by meaning"),
+        against=tr("searching by words and by meaning led to different passages"),
     ),
     "pages_close": Signal(
-        "Pages that are about equally good", against="several pages fit about equally well"
+        tr("Pages that are about equally good"),
+        against=tr("several pages match about equally well"),
     ),
     "best_page_share": Signal(
-        "Passages from the best page", against="what fits is scattered over several pages"
+        tr("Passages from the best page"),
+        against=tr("the matching text is spread over several pages"),
     ),
-    "coverage_best": Signal("Question's words in the passage with most of them", against=_WORDS),
-    "coverage_first": Signal("Question's words in the best passage", against=_WORDS),
-    "coverage_top_3": Signal("Question's words in the three best passages", against=_WORDS),
-    "rarest_uncovered": Signal("Weight of a rare word that is missing", against=_WORDS),
-    "uncovered_identifiers": Signal("Numbers and codes of the question found nowhere", "count"),
-    "has_claims": Signal("Something answers the question", "yes"),
-    "supported_share": Signal("Statements that the pages support", against=_DROPPED),
-    "composer_best_quote_score": Signal("Fit of the best line", "number", _LINES),
-    "composer_best_quote_coverage": Signal("Question's words in the best line", against=_LINES),
-    "composer_best_quote_cosine": Signal("Same meaning, best line", against=_LINES),
+    "coverage_best": Signal(
+        tr("Question's words in the passage with most of them"), against=_WORDS
+    ),
+    "coverage_first": Signal(tr("Question's words in the best passage"), against=_WORDS),
+    "coverage_top_3": Signal(tr("Question's words in the three best passages"), against=_WORDS),
+    "rarest_uncovered": Signal(tr("Weight of a rare word that is missing"), against=_WORDS),
+    "uncovered_identifiers": Signal(tr("Numbers and codes of the question found nowhere"), "count"),
+    "has_claims": Signal(tr("Something answers the question"), "yes"),
+    "supported_share": Signal(tr("Statements that the pages support"), against=_DROPPED),
+    "composer_best_quote_score": Signal(tr("Fit of the best line"), "number", _LINES),
+    "composer_best_quote_coverage": Signal(tr("Question's words in the best line"), against=_LINES),
+    "composer_best_quote_cosine": Signal(tr("Same meaning, best line"), against=_LINES),
     "composer_quotes_coverage": Signal(
-        "Question's words in the best quoted lines",
-        against="the lines found leave words of {asked} open",
+        tr("Question's words in the best quoted lines"),
+        against=tr("the lines found don't cover all words of the question"),
     ),
     "composer_section_coverage": Signal(
-        "Question's words in all that is shown",
-        against="what is shown leaves words of {asked} open",
+        tr("Question's words in all that is shown"),
+        against=tr("what is shown doesn't cover all words of the question"),
     ),
-    "composer_section_score": Signal("Fit of the best section", "number", _LINES),
-    "composer_section_gap": Signal("Lead of the best section over the next", "number", _SECTIONS),
-    "composer_section_lead": Signal("Lead of the best section over other pages", "number", _RIVALS),
+    "composer_section_score": Signal(tr("Fit of the best section"), "number", _LINES),
+    "composer_section_gap": Signal(
+        tr("Lead of the best section over the next"), "number", _SECTIONS
+    ),
+    "composer_section_lead": Signal(
+        tr("Lead of the best section over other pages"), "number", _RIVALS
+    ),
     "composer_lead_over_other_pages": Signal(
-        "Lead of the best line over other pages", "number", _RIVALS
+        tr("Lead of the best line over other pages"), "number", _RIVALS
     ),
     "composer_answer_type_missing": Signal(
-        "The kind of answer asked for is missing",
+        tr("The kind of answer asked for is missing"),
         "yes",
-        "no line has what you asked for, such as a date or an amount",
+        tr("no line has what was asked for, such as a date or an amount"),
     ),
-    "composer_defines_term": Signal("The meaning that was asked for is shown", "yes"),
+    "composer_defines_term": Signal(tr("The meaning that was asked for is shown"), "yes"),
     "composer_answerable": Signal(
-        "The model says the pages answer it", "yes", "the model found no answer in the pages"
+        tr("The model says the pages answer it"),
+        "yes",
+        tr("the model found no answer in the pages"),
     ),
-    "composer_claims_kept_share": Signal("Statements that passed the checks", against=_DROPPED),
+    "composer_claims_kept_share": Signal(tr("Statements that passed the checks"), against=_DROPPED),
     "composer_lines_found_share": Signal(
-        "Cited lines that there are", against="the model cited lines that are not there"
+        tr("Cited lines that exist"), against=tr("the model cited lines that don't exist")
     ),
-    "composer_sources_distinct": Signal("Different passages cited", "count"),
-    "composer_pages_distinct": Signal("Different pages cited", "count"),
-    "composer_conflict": Signal("The model says that pages contradict each other", "yes"),
+    "composer_sources_distinct": Signal(tr("Different passages cited"), "count"),
+    "composer_pages_distinct": Signal(tr("Different pages cited"), "count"),
+    "composer_conflict": Signal(tr("The model says that pages contradict each other"), "yes"),
     "composer_partial": Signal(
-        "The model says something is missing", "yes", "the model says that something is missing"
+        tr("The model says something is missing"),
+        "yes",
+        tr("the model says that something is missing"),
     ),
-    "composer_figures_quoted": Signal("Statements whose numbers are quoted", against=_WORDING),
-    "composer_words_supported": Signal("Answer's words that its lines have", against=_WORDING),
-    "composer_wording_literal": Signal("Pairs of words that its lines have", against=_WORDING),
+    "composer_figures_quoted": Signal(tr("Statements whose numbers are quoted"), against=_WORDING),
+    "composer_words_supported": Signal(tr("Answer's words that its lines have"), against=_WORDING),
+    "composer_wording_literal": Signal(tr("Pairs of words that its lines have"), against=_WORDING),
     "composer_self_rating": Signal(
-        "How sure the model says it is", against="the model is not certain"
+        tr("How sure the model says it is"), against=tr("the model is not certain")
     ),
     "careful_rule": Signal(
-        "The model's certainty, less what it says is missing and each failed check",
-        against="the model is not certain, says that something is missing, or a check failed",
+        tr("The model's certainty, less what it says is missing and each failed check"),
+        against=tr("the model is not certain, says that something is missing, or a check failed"),
     ),
 }
 
 PASSAGE_SIGNALS: Mapping[str, str] = {
-    "keyword": "Same words",
-    "vector": "Same meaning",
-    "fused": "Together",
+    "keyword": tr("Same words"),
+    "vector": tr("Same meaning"),
+    "fused": tr("Together"),
 }
 """Display names of a passage's signals, in the order of the table's columns."""
 
 TIMING_NAMES: Mapping[str, str] = {
-    "route": "Understanding the question",
-    "cache": "Looking for a saved answer",
-    "spelling": "Checking the spelling",
-    "embed": "Preparing the search",
-    "search": "Searching",
-    "plan": "Searching again in the model's words",
-    "compose": "Composing and checking",
-    "features": "Judging",
-    "generate": "Writing the reply",
+    "route": tr("Understanding the question"),
+    "cache": tr("Looking for a saved answer"),
+    "spelling": tr("Checking the spelling"),
+    "embed": tr("Preparing the search"),
+    "search": tr("Searching"),
+    "plan": tr("Searching again in the model's words"),
+    "compose": tr("Composing and checking"),
+    "features": tr("Judging"),
+    "generate": tr("Writing the reply"),
 }
 
 CALL_NAMES: Mapping[str, str] = {
-    "understand": "Understanding the question",
-    "intent": "What kind of question it is",  # this and the next: in older records
-    "rewrite": "Completing a follow-up question",
-    "search_plan": "Planning the search",
-    "answer": "Composing the answer",
-    "answer_translated": "Composing and translating the answer",
-    "generic": "Writing the reply",
+    "understand": tr("Understanding the question"),
+    "intent": tr("Determining the kind of question"),  # this and the next: in older records
+    "rewrite": tr("Completing a follow-up question"),
+    "search_plan": tr("Planning the search"),
+    "answer": tr("Composing the answer"),
+    "answer_translated": tr("Composing and translating the answer"),
+    "generic": tr("Writing the reply"),
 }
 
 
@@ -149,8 +162,8 @@ def format_signal(signal: Signal, value: float) -> str:
         case "share":
             return f"{value:.0%}"
         case "number":
-            return f"{value:.2f}"
+            return number_text(f"{value:.2f}")
         case "count":
             return f"{value:.0f}"
         case "yes":
-            return "yes" if value else "no"
+            return tr("yes") if value else tr("no")

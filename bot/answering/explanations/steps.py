@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.answering.explanations.signals import signal_of
@@ -11,6 +11,7 @@ from bot.domain.formatting import join_names
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Trace
 from bot.domain.markdown import clip
 from bot.domain.messages import Intent, SearchFilters
+from bot.domain.texts import join_texts, tr, trn
 
 _QUITE_SURE = 0.85
 """Confidence from which an answer above the threshold is called "quite sure"."""
@@ -66,8 +67,8 @@ def _confidence_decided(outcome: Outcome) -> bool:
 
 def _confidence_words(confidence: float, threshold: float) -> str:
     if confidence < threshold:
-        return "not sure enough"
-    return "quite sure" if confidence >= _QUITE_SURE else "fairly sure"
+        return tr("not confident enough")
+    return tr("very confident") if confidence >= _QUITE_SURE else tr("fairly confident")
 
 
 def _percentages(confidence: float, threshold: float) -> tuple[str, str]:
@@ -78,48 +79,51 @@ def _percentages(confidence: float, threshold: float) -> tuple[str, str]:
     told, needed = f"{confidence:.0%}", f"{threshold:.0%}"
     if told != needed or confidence >= threshold:
         return told, needed
-    return f"just under {needed}", needed
+    return tr("just under {share}", share=needed), needed
 
 
 LONGEST_QUESTION = 200
 
 _UNDERSTOOD = {
-    Intent.GENERIC: "I took this as small talk or general knowledge, so I didn't search the wiki.",
-    Intent.DOMAIN: "I took this as a question about the company.",
-    Intent.UNKNOWN: "I wasn't sure that this is about the company, so I searched to be safe.",
-    Intent.HUMAN: "I took this as a wish to talk to a person, so I didn't look for an answer.",
+    Intent.GENERIC: tr(
+        "I understood this as small talk or general knowledge, so I didn't search the wiki."
+    ),
+    Intent.DOMAIN: tr("I understood this as a question about the company."),
+    Intent.UNKNOWN: tr(
+        "I wasn't sure whether this is about the company, so I searched to be on the safe side."
+    ),
+    Intent.HUMAN: tr(
+        "I understood that you want to talk to a person, so I didn't look for an answer."
+    ),
 }
 _SEARCHED = {Intent.DOMAIN, Intent.UNKNOWN}
-_REASONS = {
+_REASONS: Mapping[str, str] = {
     "asked_for_human": "",
-    "nothing_found": "Nothing in the wiki is close enough to {asked}.",
-    "unsupported": "I drafted an answer, but the pages don't support it, so I dropped it.",
-    "unavailable": "Something on my side did not work, so there is no answer to show.",
+    "nothing_found": tr("I couldn't find anything in the wiki that matches the question."),
+    "unsupported": tr("I drafted an answer, but the pages don't support it, so I dropped it."),
+    "unavailable": tr("Something went wrong on my side, so there is no answer to show."),
 }
 _RULED_OUT = {
-    "no_line": "None of them has a line that answers it.",
-    "no_code": "A number or code from {asked} is in none of them.",
+    "no_line": tr("None of them has a line that answers it."),
+    "no_code": tr("A number or code from the question is in none of them."),
 }
 _ENOUGH = {
-    "nothing_found": "A page that speaks of this, and that you may read, would have been enough.",
-    "unsupported": "A page that says it in so many words would have been enough.",
-    "no_line": "A line on one of these pages that says it outright would have been enough.",
-    "no_code": "A page that names this number or code would have been enough.",
+    "nothing_found": tr("A page about this that you can read would have been enough."),
+    "unsupported": tr("A page that says so explicitly would have been enough."),
+    "no_line": tr("A line on one of these pages that says so explicitly would have been enough."),
+    "no_code": tr("A page that mentions this number or code would have been enough."),
 }
 _ENOUGH_FOR_ALL = {
-    "nothing_found": "A page that speaks of this, and that everyone may read, would have been "
-    "enough.",
+    "nothing_found": tr("A page about this that everyone can read would have been enough."),
 }
-_OVERHEARD = "Nobody asked me. Unasked, I speak only when I am sure, so I said nothing."
-_UNRANKED = "The ranker of the search service did not answer, so they are in my own order."
-_SAVED = (
-    "All that was at {:%H:%M} UTC, for the same question of a colleague who may read the same "
-    "pages. Nothing in these spaces has changed since, so I gave that answer again, after checking "
-    "that you may read its sources."
+_OVERHEARD = tr(
+    "The message wasn't addressed to me. I only join in when I am sure, so I said nothing."
 )
+_UNRANKED = tr("The search service's ranker did not respond, so they are in my own order.")
+_RESULT = tr("Result")
 _LIMIT = "limit:"
-_NOT_WORKED_ON = (
-    "I did not work on this: too much was asked, I am paused, or I don't answer in that place."
+_NOT_WORKED_ON = tr(
+    "I did not work on this: there were too many questions, I am paused, or I don't answer there."
 )
 _LEAST_PUSH = 0.05
 """Least effect, in log-odds, of a signal that is mentioned."""
@@ -135,6 +139,7 @@ class Step:
 
     label: str
     text: str
+    is_result: bool = False
 
 
 def steps_of(
@@ -142,7 +147,6 @@ def steps_of(
     weights: Sequence[FeatureWeight],
     *,
     private: bool,
-    own: bool = True,
     filters: SearchFilters = NO_FILTERS,
 ) -> tuple[Step, ...]:
     """Return the non-empty steps in order.
@@ -152,19 +156,17 @@ def steps_of(
         weights: The effects of the signals on the gate's probability.
         private: Whether the answer was for its asker alone, so that every page they may read was
             searched; a channel is answered only from pages that everyone may read.
-        own: Whether the explanation is for the asker.
         filters: What the asker limited the search to.
     """
     if any(note.startswith(_LIMIT) for note in outcome.trace.notes):
-        return (Step("Result", _NOT_WORKED_ON),)
-    asked = "your question" if own else "the question"
+        return (Step(_RESULT, _NOT_WORKED_ON, is_result=True),)
     steps = [
-        Step(asked.capitalize(), _UNDERSTOOD[outcome.trace.route.intent]),
-        Step("Search", _search_sentence(outcome.trace, filters, private=private)),
-        Step("Reading", _reading_sentence(outcome.trace)),
-        Step("Saved answer", _saved_sentence(outcome.trace)),
-        Step("Result", _result_sentence(outcome).format(asked=asked)),
-        Step("Missing", _missing_sentence(outcome, weights, private=private).format(asked=asked)),
+        Step(tr("Question"), _UNDERSTOOD[outcome.trace.route.intent]),
+        Step(tr("Search"), _search_sentence(outcome.trace, filters, private=private)),
+        Step(tr("Reading"), _reading_sentence(outcome.trace)),
+        Step(tr("Saved answer"), _saved_sentence(outcome.trace)),
+        Step(_RESULT, _result_sentence(outcome), is_result=True),
+        Step(tr("Missing"), _missing_sentence(outcome, weights, private=private)),
     ]
     return tuple(step for step in steps if step.text)
 
@@ -174,20 +176,40 @@ def _search_sentence(trace: Trace, filters: SearchFilters, *, private: bool) -> 
     if trace.route.intent not in _SEARCHED or not question:
         return ""
     translated = clip(trace.route.search_query, LONGEST_QUESTION)
-    looked_for = f"I looked for \u201c{translated or question}\u201d in the wiki pages"
+    looked_for = tr("I searched for \u201c{question}\u201d", question=translated or question)
     within = _filter_words(filters)
+    told = {"searched": looked_for, "limits": within}
+    if private and within:
+        return tr("{searched} in the wiki pages you can read, only {limits}.", **told)
     if private:
-        return f"{looked_for} you may read{within}."
-    return f"{looked_for} that everyone may read{within}, for others see my answer too."
+        return tr("{searched} in the wiki pages you can read.", searched=looked_for)
+    if within:
+        return tr(
+            "{searched} in the wiki pages everyone can read, only {limits}, because others see my "
+            "answer, too.",
+            **told,
+        )
+    return tr(
+        "{searched} in the wiki pages everyone can read, because others see my answer, too.",
+        searched=looked_for,
+    )
 
 
 def _filter_words(filters: SearchFilters) -> str:
-    """Return what the asker limited the search to, to follow a sentence; "" for nothing."""
-    limits = [
-        *([f"in {join_names(sorted(filters.spaces), _MOST_SPACES)}"] if filters.spaces else []),
-        *([f"of the source type {filters.source_type}"] if filters.source_type else []),
-    ]
-    return f", only {' and '.join(limits)}" if limits else ""
+    """Return what the asker limited the search to, for the middle of a sentence; "" for nothing."""
+    limits: list[str] = []
+    if filters.spaces:
+        limits.append(tr("in {spaces}", spaces=join_names(sorted(filters.spaces), _MOST_SPACES)))
+    if filters.source_type:
+        limits.append(tr("from sources of type {type}", type=filters.source_type))
+    return _and(limits) if limits else ""
+
+
+def _and(texts: Sequence[str]) -> str:
+    """Return one text, or two joined."""
+    if len(texts) < 2:  # noqa: PLR2004 - two are joined
+        return texts[0]
+    return tr("{first} and {second}", first=texts[0], second=texts[1])
 
 
 def _reading_sentence(trace: Trace) -> str:
@@ -195,37 +217,46 @@ def _reading_sentence(trace: Trace) -> str:
         return ""
     pages = len({passage.page_id for passage in trace.passages})
     count = len(trace.passages)
-    closest = "the closest passage" if count == 1 else f"the {count} closest passages"
-    read = f"I read {closest}, from {pages} {'page' if pages == 1 else 'pages'}."
+    read = trn(
+        "I read the best matching passage, from {pages}.",
+        "I read the {n} best matching passages, from {pages}.",
+        count,
+        pages=trn("{n} page", "{n} pages", pages),
+    )
     unranked = any("reranker_absent" in passage.signals for passage in trace.passages)
-    return f"{read} {_UNRANKED}" if unranked else read
+    return join_texts(" ", (read, _UNRANKED)) if unranked else read
 
 
 def _saved_sentence(trace: Trace) -> str:
     used = trace.cache
     if used is None or used.result != "hit":
         return ""
-    return _SAVED.format(used.answered_at)
+    return tr(
+        "This was answered at {time} UTC for the same question from a colleague with the same "
+        "access. Nothing in these spaces has changed since, so I gave that answer again, after "
+        "checking that you can read its sources.",
+        time=f"{used.answered_at:%H:%M}",
+    )
 
 
 def _result_sentence(outcome: Outcome) -> str:
     if not outcome.silent:
         return _reason(outcome)
     known = _reason(outcome) if isinstance(outcome.response, Escalation) else ""
-    return f"{known} {_OVERHEARD}".lstrip()
+    return join_texts(" ", filter(None, (known, _OVERHEARD)))
 
 
 def _reason(outcome: Outcome) -> str:
     response = outcome.response
     match response:
         case Reply(refused=True):
-            return "The language model or its safety filter declined to answer."
+            return tr("The language model or its safety filter declined to answer.")
         case Reply(tone="generic"):
-            return "There are no sources, because this did not come from the wiki."
+            return tr("There are no sources because this did not come from the wiki.")
         case Clarification() if outcome.trace.route.intent is Intent.HUMAN:
-            return "No question was named for them, so I asked what it is about."
+            return tr("You didn't say what it is about, so I asked.")
         case Clarification():
-            return "Several pages fit equally well, so I asked back instead of guessing."
+            return tr("Several pages match equally well, so I asked instead of guessing.")
         case Escalation(reason=reason) if reason in _REASONS:
             return _REASONS[reason]
         case _:
@@ -236,17 +267,26 @@ def _confidence_sentence(outcome: Outcome) -> str:
     sure = stated_confidence(outcome)
     if sure is None:
         return ""
-    chance = f"I put the chance that I have the right answer at {sure.told}"
+    told = {"confidence": sure.told, "needed": sure.needed_told}
     match outcome.response:
         case Reply(confidence_level="unsure"):
-            return f"{chance}. I answer from {sure.needed_told} up, so this is only a guess."
+            return tr(
+                "My confidence is {confidence}; I need {needed} to answer, so this is a guess.",
+                **told,
+            )
         case Reply(confidence_level="partial"):
-            return f"{chance}; I answer from {sure.needed_told} up. It is a part of an answer."
+            return tr(
+                "My confidence is {confidence}; I need {needed} to answer. Part of the question is "
+                "left open.",
+                **told,
+            )
         case Reply():
-            return f"{chance}; I answer from {sure.needed_told} up."
+            return tr("My confidence is {confidence}; I need {needed} to answer.", **told)
         case _:
-            pass
-    return f"{chance}. I answer only from {sure.needed_told} up, so I'd rather not guess."
+            return tr(
+                "My confidence is {confidence}; I need {needed} to answer, so I don't guess.",
+                **told,
+            )
 
 
 def _missing_sentence(outcome: Outcome, weights: Sequence[FeatureWeight], *, private: bool) -> str:
@@ -266,18 +306,13 @@ def _missing_sentence(outcome: Outcome, weights: Sequence[FeatureWeight], *, pri
 def _missing_in_reply(reply: Reply, weights: Sequence[FeatureWeight]) -> str:
     """Return the ``missing`` part of an answer, else the strongest doubts of an unsure one."""
     if reply.missing:
-        return f"The wiki doesn't say: {_escape_braces(reply.missing)}"
+        return tr("Missing in the wiki: {missing}", missing=reply.missing)
     return _doubts_sentence(weights) if reply.confidence_level == "unsure" else ""
 
 
 def _doubts_sentence(weights: Sequence[FeatureWeight]) -> str:
     against = _strongest_doubts(weights)
-    return f"What held me back: {' and '.join(against)}." if against else ""
-
-
-def _escape_braces(text: str) -> str:
-    """Return a text with braces doubled, because the step is passed to str.format()."""
-    return text.replace("{", "{{").replace("}", "}}")
+    return tr("What made me unsure: {reasons}.", reasons=_and(against)) if against else ""
 
 
 def _strongest_doubts(weights: Sequence[FeatureWeight]) -> list[str]:

@@ -24,20 +24,21 @@ from bot.answering.gate import FeatureWeight, Gate
 from bot.answering.gate_file import CAREFUL
 from bot.domain.interactions import Outcome, Trace
 from bot.domain.messages import FoundPassage, Intent, SearchFilters
+from bot.domain.texts import join_texts, number_text, tr, trn
 from rag.search_scope import PlannedSearch
 from rag.types import ModelCall
 
 _DECIDERS = {
-    "rule": "a fixed rule",
-    "classifier": "the local classifier",
-    "model": "the language model",
-    "default": "the default",
+    "rule": tr("fixed rule"),
+    "classifier": tr("local classifier"),
+    "model": tr("language model"),
+    "default": tr("default"),
 }
 _INTENTS = {
-    Intent.GENERIC: "small talk or general knowledge",
-    Intent.DOMAIN: "about the company",
-    Intent.UNKNOWN: "not sure",
-    Intent.HUMAN: "wants a person",
+    Intent.GENERIC: tr("small talk or general knowledge"),
+    Intent.DOMAIN: tr("about the company"),
+    Intent.UNKNOWN: tr("unclear"),
+    Intent.HUMAN: tr("wants a person"),
 }
 _NEGLIGIBLE, _STRONG = 0.05, 0.25
 """Bounds on the effect of a signal, in log-odds."""
@@ -106,7 +107,7 @@ def _cell(value: float | None, most: float) -> FigureCell:
     if value is None:
         return FigureCell("", None)
     share = value / most if most > 0 else 0.0
-    return FigureCell(f"{value:.2f}", round(100 * min(1.0, max(0.0, share))))
+    return FigureCell(number_text(f"{value:.2f}"), round(100 * min(1.0, max(0.0, share))))
 
 
 def weight_rows(
@@ -131,9 +132,10 @@ def _weight_row(weight: FeatureWeight, value: float) -> WeightRow:
 
 def _effect_in_words(push: float) -> str:
     if abs(push) < _NEGLIGIBLE:
-        return "hardly counts"
-    strength = "clearly " if abs(push) >= _STRONG else ""
-    return f"{strength}{_side(push)}"
+        return tr("hardly matters")
+    if abs(push) >= _STRONG:
+        return tr("clearly for") if push > 0 else tr("clearly against")
+    return tr("for") if push > 0 else tr("against")
 
 
 def _side(push: float) -> str:
@@ -148,12 +150,12 @@ def figure_groups(trace: Trace, weighed: AbstractSet[str]) -> tuple[FigureGroup,
     Signals in ``weighed``, which have a table of their own, and empty groups are left out.
     """
     every = (
-        FigureGroup("Kind of question", tuple(_route_rows(trace))),
-        FigureGroup("Searches of the model", tuple(map(_search_row, trace.searches))),
-        FigureGroup("Other signals", tuple(_signal_rows(trace.features, weighed))),
-        FigureGroup("Time", tuple(_timing_rows(trace.timings_ms))),
-        FigureGroup("Language model", tuple(_call_rows(trace.calls))),
-        FigureGroup("Remarks", tuple(("", _sentence(note)) for note in trace.notes)),
+        FigureGroup(tr("Kind of question"), tuple(_route_rows(trace))),
+        FigureGroup(tr("Model searches"), tuple(map(_search_row, trace.searches))),
+        FigureGroup(tr("Other signals"), tuple(_signal_rows(trace.features, weighed))),
+        FigureGroup(tr("Time"), tuple(_timing_rows(trace.timings_ms))),
+        FigureGroup(tr("Language model"), tuple(_call_rows(trace.calls))),
+        FigureGroup(tr("Remarks"), tuple(("", _sentence(note)) for note in trace.notes)),
     )
     return tuple(group for group in every if group.rows)
 
@@ -161,19 +163,26 @@ def figure_groups(trace: Trace, weighed: AbstractSet[str]) -> tuple[FigureGroup,
 def _route_rows(trace: Trace) -> list[tuple[str, str]]:
     route = trace.route
     return [
-        ("Taken as", _INTENTS[route.intent]),
-        ("Decided by", f"{_DECIDERS[route.decided_by]}, {route.score:.0%} sure"),
+        (tr("Interpreted as"), _INTENTS[route.intent]),
+        (
+            tr("Decided by"),
+            tr(
+                "{decider}, {share} sure",
+                decider=_DECIDERS[route.decided_by],
+                share=f"{route.score:.0%}",
+            ),
+        ),
     ]
 
 
 def _search_row(search: PlannedSearch) -> tuple[str, str]:
     limits = (
-        f"in {search.space}" if search.space else "",
-        f"labelled {search.label}" if search.label else "",
-        f"changed since {search.changed_since}" if search.changed_since else "",
-        f"{search.found} sections",
+        tr("in {spaces}", spaces=search.space) if search.space else "",
+        tr("with label {label}", label=search.label) if search.label else "",
+        tr("changed since {date}", date=str(search.changed_since)) if search.changed_since else "",
+        trn("{n} section", "{n} sections", search.found),
     )
-    return search.query, ", ".join(filter(None, limits))
+    return search.query, join_texts(", ", filter(None, limits))
 
 
 def _signal_rows(features: Mapping[str, float], weighed: AbstractSet[str]) -> list[tuple[str, str]]:
@@ -184,34 +193,41 @@ def _signal_rows(features: Mapping[str, float], weighed: AbstractSet[str]) -> li
 
 def _timing_rows(timings: Mapping[str, float]) -> list[tuple[str, str]]:
     rows = [(TIMING_NAMES.get(name, name), _duration(value)) for name, value in timings.items()]
-    return [*rows, ("Together", _duration(sum(timings.values())))] if len(rows) > 1 else rows
+    return [*rows, (tr("Total"), _duration(sum(timings.values())))] if len(rows) > 1 else rows
 
 
 def _duration(milliseconds: float) -> str:
     if milliseconds < _SECOND:
-        return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "under 1 ms"
-    return f"{milliseconds / _SECOND:.1f} s"
+        return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "< 1 ms"
+    return number_text(f"{milliseconds / _SECOND:.1f} s")
 
 
 def _call_rows(calls: Sequence[ModelCall]) -> list[tuple[str, str]]:
     if not calls:
-        return [("Asked", "not at all, so it cost nothing")]
+        return [(tr("Calls"), tr("none, so no cost"))]
     rows = [(CALL_NAMES.get(call.purpose, call.purpose), _call(call)) for call in calls]
-    return [*rows, ("Cost", _cost(calls))]
+    return [*rows, (tr("Cost"), _cost(calls))]
 
 
 def _call(call: ModelCall) -> str:
-    read, wrote = f"{call.input_tokens:,}", f"{call.output_tokens:,}"
-    asked = f"{call.model} read {read} and wrote {wrote} tokens in {_duration(call.duration_ms)}"
-    return f"{asked} ({call.prompt})"
+    return tr(
+        "{model}: {read} tokens in, {written} tokens out, {time} ({prompt})",
+        model=call.model,
+        read=call.input_tokens,
+        written=call.output_tokens,
+        time=_duration(call.duration_ms),
+        prompt=call.prompt,
+    )
 
 
 def _cost(calls: Sequence[ModelCall]) -> str:
     known = [call.cost_micro_usd for call in calls if call.cost_micro_usd is not None]
     if not known:
-        return "not known: no price is set for this model"
-    dollars = f"{sum(known) / _MICRO:.4f} US dollars"
-    return dollars if len(known) == len(calls) else f"{dollars}, and calls without a known price"
+        return tr("unknown: no price is set for this model")
+    dollars = number_text(f"{sum(known) / _MICRO:.4f} USD")
+    if len(known) == len(calls):
+        return dollars
+    return tr("{cost}, plus calls with unknown price", cost=dollars)
 
 
 def _sentence(note: str) -> str:

@@ -19,7 +19,7 @@ from bot.app.build import STATUS, build
 from bot.app.components import open_components
 from bot.app.confluence import open_confluence
 from bot.app.documents import load_ingestion_settings, reindex_sample
-from bot.app.worker import executor_of
+from bot.app.worker import open_engine
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import setting_origins
@@ -47,9 +47,9 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
 
     ``started`` is the start time of the process (time.perf_counter), before its imports.
     """
-    from bot.inbox.engine import DbosEngine, engine_url
-
-    print(f"Frontdesk {__version__}", flush=True)
+    check_role(settings)
+    role = "" if settings.role == "all" else f", role {settings.role}"
+    print(f"Frontdesk {__version__}{role}", flush=True)
     ingestion = load_ingestion_settings()
     sources = setting_origins(settings, ingestion)
     async with AsyncExitStack() as until:
@@ -76,7 +76,7 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
             settings,
             components,
             store,
-            DbosEngine(engine_url(settings), executor_of(settings)),
+            open_engine(settings),
             sample=sample,
             sources=sources,
             ingestion=ingestion,
@@ -84,6 +84,16 @@ async def serve(settings: Settings, *, sample: bool, started: float) -> int:
         )
         await _listen(app, settings, started)
     return 0
+
+
+def check_role(settings: Settings) -> None:
+    """Raise SettingInvalid for a role that the record cannot be shared for."""
+    if settings.role != "all" and settings.database_url is None:
+        raise SettingInvalid(
+            f"FRONTDESK_ROLE={settings.role} needs a record that several servers share, and SQLite "
+            "is for one. Set DATABASE_URL to a PostgreSQL database, the same for all of them, or "
+            "leave FRONTDESK_ROLE out."
+        )
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from bot.chat.commands.parsing import quote_input
 from bot.domain.formatting import join_names
 from bot.domain.messages import NO_MODEL, AnswerMode, Policy
+from bot.domain.texts import join_texts, tr
 
 ALL_SPACES = "*"
 """The choice of all spaces; no space is called so."""
@@ -28,16 +29,16 @@ LONGEST_NAME = 200
 """Characters of a channel's name."""
 
 _ANSWERS: Mapping[AnswerMode, str] = {
-    "mentions": "When I am mentioned",
-    "questions": "Also questions addressed to nobody, if I am sure",
-    "shadow": "Never, but let reviewers judge what I would have said",
-    "off": "Never",
+    "mentions": tr("When I'm mentioned"),
+    "questions": tr("Also to questions not addressed to anyone, if I'm sure"),
+    "shadow": tr("Never, but let reviewers rate what I would have said"),
+    "off": tr("Never"),
 }
-SETTINGS_CHANGED = (
-    "Somebody else changed these settings meanwhile, so nothing was saved. They are shown as they "
-    "are now."
+SETTINGS_CHANGED = tr(
+    "Someone else has changed these settings in the meantime, so nothing was saved. Here are the "
+    "current ones."
 )
-_PAGES_WORDS = "The pages' own words, without a model"
+_PAGES_WORDS = tr("Quote the pages, without a model")
 _NAMED = 20
 _VERSION_LENGTH = 16
 
@@ -67,7 +68,7 @@ class ChannelSettingsForm:
     @property
     def space_choices(self) -> tuple[Choice, ...]:
         """The spaces, after the choice of all of them."""
-        return (Choice(ALL_SPACES, "All spaces"), *self.spaces)
+        return (Choice(ALL_SPACES, tr("All spaces")), *self.spaces)
 
     @property
     def version(self) -> str:
@@ -143,16 +144,17 @@ def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | 
     errors: dict[Field, str] = {}
     answers = next((mode for mode in get_args(AnswerMode) if mode == filled.answers), None)
     if answers is None:
-        errors["answers"] = f"{quote_input(filled.answers)} is none of the choices. Choose one."
+        errors["answers"] = tr("{given} is not a valid choice.", given=quote_input(filled.answers))
     spaces = frozenset(filled.spaces)
     if problem := _spaces_problem(spaces, form):
         errors["spaces"] = problem
     if filled.model not in {choice.value for choice in form.models}:
-        errors["model"] = (
-            f"{quote_input(filled.model)} can't be used here. Choose one from the list."
+        errors["model"] = tr(
+            "{given} can't be used here. Choose one from the list.",
+            given=quote_input(filled.model),
         )
     if not _is_name(filled.people):
-        errors["people"] = f"{quote_input(filled.people)} is no channel. Choose one, or none."
+        errors["people"] = tr("{given} is not a channel.", given=quote_input(filled.people))
     if problem := _reviewers_problem(filled):
         errors["reviewers"] = problem
     if errors or answers is None:
@@ -171,20 +173,27 @@ def read_form(filled: SubmittedSettings, form: ChannelSettingsForm) -> Policy | 
 def _reviewers_problem(filled: SubmittedSettings) -> str:
     """Return why these reviewers can't be saved; drafts that nobody reads would be for nothing."""
     if filled.answers == "shadow" and not filled.reviewers:
-        return "Nobody would read the drafts. Name at least one member of this channel."
+        return tr("Nobody would read the drafts. Name at least one member of this channel.")
     wrong = [each for each in filled.reviewers if not each or not _is_name(each)]
-    return f"{quote_input(wrong[0])} is nobody's id. Name people by their ids." if wrong else ""
+    if not wrong:
+        return ""
+    return tr("{given} is not a user id. Enter people by their ids.", given=quote_input(wrong[0]))
 
 
 def _spaces_problem(chosen: frozenset[str], form: ChannelSettingsForm) -> str:
     """Return why these spaces can't be saved; an empty choice never comes to mean all."""
     unknown = tuple(sorted(chosen - {choice.value for choice in form.space_choices}))
     if unknown:
-        return f"There is no space {join_names(unknown, _NAMED)}. Choose from the list."
+        return tr(
+            "There is no space {names}. Choose from the list.", names=join_names(unknown, _NAMED)
+        )
     if ALL_SPACES in chosen and len(chosen) > 1:
-        return "All spaces and single ones are chosen. Choose the one or the others."
+        return tr("You selected all spaces and single ones. Choose one or the other.")
     if not chosen and form.policy.spaces != chosen:
-        return f"No space is chosen. Choose some, or all, or \u201c{_ANSWERS['off']}\u201d above."
+        return tr(
+            "No space is selected. Choose some, or all, or \u201c{never}\u201d above.",
+            never=_ANSWERS["off"],
+        )
     return ""
 
 
@@ -195,22 +204,33 @@ def describe_changes(before: Policy, after: Policy, form: ChannelSettingsForm) -
 
 def _each_change(before: Policy, after: Policy, form: ChannelSettingsForm) -> Iterator[str]:
     if before.answers != after.answers:
-        yield f"I answer: {_lower(_ANSWERS[after.answers])}."
+        yield tr("I answer: {when}.", when=_ANSWERS_IN_WORDS[after.answers])
     if before.follow_ups != after.follow_ups:
-        how = "no mention is needed" if after.follow_ups else "I have to be mentioned again"
-        yield f"In a thread that I am in, {how}."
+        yield _FOLLOW_UPS[after.follow_ups]
     if before.spaces != after.spaces:
         named = join_names(tuple(sorted(after.spaces or ())), _NAMED)
-        yield f"I answer from {'all spaces' if after.spaces is None else named}."
+        yield tr("I answer from {spaces}.", spaces=_ALL_SPACES if after.spaces is None else named)
     if before.people != after.people:
-        yield f"People are asked in {after.people or 'the usual place'}."
+        yield tr("People are asked in {place}.", place=after.people or _USUAL_PLACE)
     if before.model != after.model:
         labels = {choice.value: choice.label for choice in form.models}
-        yield f"Answers are made by: {_lower(labels.get(after.model, after.model))}."
+        yield tr("Answers come from: {model}.", model=labels.get(after.model, after.model))
     if before.reviewers != after.reviewers:
-        yield f"Drafts are judged by: {_people_in_words(after.reviewers)}."
+        yield tr("Drafts are rated by: {people}.", people=_people_in_words(after.reviewers))
     if before.other_bots != after.other_bots:
-        yield f"Other bots {'may' if after.other_bots else 'may not'} ask me."
+        yield _OTHER_BOTS[after.other_bots]
+
+
+_ALL_SPACES = tr("all spaces")
+_USUAL_PLACE = tr("the usual place")
+_FOLLOW_UPS: Mapping[bool, str] = {
+    True: tr("In threads I'm in, no mention is needed."),
+    False: tr("In threads I'm in, I have to be mentioned again."),
+}
+_OTHER_BOTS: Mapping[bool, str] = {
+    True: tr("Other bots can ask me."),
+    False: tr("Other bots can't ask me."),
+}
 
 
 def _model_choices(chosen: str, models: Sequence[str], usual: str | None) -> Iterator[Choice]:
@@ -218,12 +238,13 @@ def _model_choices(chosen: str, models: Sequence[str], usual: str | None) -> Ite
     if usual is None:
         yield Choice("", _PAGES_WORDS)
     else:
-        yield Choice("", f"The usual model ({usual})")
+        yield Choice("", tr("The usual model ({name})", name=usual))
         yield Choice(NO_MODEL, _PAGES_WORDS)
     yield from (Choice(name, name) for name in models if name != usual)
     offered = {*models} if usual is None else {NO_MODEL, *models} - {usual}
     if chosen not in {"", *offered}:
-        label = _PAGES_WORDS if chosen == NO_MODEL else f"{chosen} (not configured any more)"
+        gone = tr("{name} (no longer configured)", name=chosen)
+        label = _PAGES_WORDS if chosen == NO_MODEL else gone
         yield Choice(chosen, label)
 
 
@@ -231,34 +252,32 @@ def _is_name(text: str) -> bool:
     return len(text) <= LONGEST_NAME and text.isprintable() and " " not in text
 
 
-def _lower(text: str) -> str:
-    """Return a label to end a sentence with, in lower case unless it begins with "I"."""
-    return text if text[:2] == "I " else f"{text[:1].lower()}{text[1:]}"
-
-
 _ANSWERS_IN_WORDS: Mapping[AnswerMode, str] = {
-    "mentions": "when it is mentioned",
-    "questions": "when it is mentioned, and questions addressed to nobody if it is sure",
-    "shadow": "never; reviewers judge what it would have said",
-    "off": "never",
+    "mentions": tr("when mentioned"),
+    "questions": tr("when mentioned, and questions not addressed to anyone if it is sure"),
+    "shadow": tr("never; reviewers rate what it would have said"),
+    "off": tr("never"),
 }
 
 
 def policy_in_words(policy: Policy) -> tuple[tuple[str, str], ...]:
     """Return each field of a policy as name and description."""
     return (
-        ("answers", _ANSWERS_IN_WORDS[policy.answers]),
-        ("follow-ups", "without a mention" if policy.follow_ups else "when it is mentioned again"),
-        ("spaces", spaces_in_words(policy)),
-        ("people", policy.people or "where the settings say"),
-        ("model", _model_in_words(policy)),
-        ("other bots", "may ask" if policy.other_bots else "are not heard"),
-        ("reviewers", _people_in_words(policy.reviewers)),
+        (tr("answers"), _ANSWERS_IN_WORDS[policy.answers]),
+        (
+            tr("follow-ups"),
+            tr("without a mention") if policy.follow_ups else tr("when mentioned again"),
+        ),
+        (tr("spaces"), spaces_in_words(policy)),
+        (tr("people"), policy.people or tr("as in the server settings")),
+        (tr("model"), _model_in_words(policy)),
+        (tr("other bots"), tr("can ask") if policy.other_bots else tr("are ignored")),
+        (tr("reviewers"), _people_in_words(policy.reviewers)),
     )
 
 
 def _people_in_words(ids: frozenset[str]) -> str:
-    return join_names(tuple(sorted(ids)), _NAMED) if ids else "nobody"
+    return join_names(tuple(sorted(ids)), _NAMED) if ids else tr("nobody")
 
 
 def audited_policy_in_words(text: str) -> str:
@@ -267,26 +286,24 @@ def audited_policy_in_words(text: str) -> str:
         policy = TypeAdapter(Policy).validate_python(json.loads(text)["value"])
     except (ValueError, KeyError, TypeError):
         return text
-    return "; ".join(f"{name}: {words}" for name, words in policy_in_words(policy))
+    return join_texts("; ", (join_texts(": ", each) for each in policy_in_words(policy)))
 
 
 def policy_differences(policy: Policy) -> tuple[str, ...]:
     """Return the spaces, and the other fields that differ from the default policy."""
     usual = policy_in_words(Policy(spaces=policy.spaces))
-    own = [
-        f"{name}: {words}" for name, words in policy_in_words(policy) if (name, words) not in usual
-    ]
+    own = [join_texts(": ", each) for each in policy_in_words(policy) if each not in usual]
     return (spaces_in_words(policy), *own)
 
 
 def spaces_in_words(policy: Policy) -> str:
     """Return the names of the spaces that a channel is answered from."""
     if policy.spaces is None:
-        return "all"
-    return ", ".join(sorted(policy.spaces)) or "none"
+        return tr("all")
+    return ", ".join(sorted(policy.spaces)) or tr("none")
 
 
 def _model_in_words(policy: Policy) -> str:
     if policy.model == NO_MODEL:
-        return "none: in the pages' own words"
-    return policy.model or "the configured one"
+        return tr("none, quotes the pages")
+    return policy.model or tr("the configured one")

@@ -12,83 +12,99 @@ from datetime import datetime
 from bot import __version__
 from bot.chat.commands.run_status import RunState, RunStatus
 from bot.chat.commands.types import CommandSyntax
-from bot.domain.formatting import counted, rough_duration
+from bot.domain.formatting import rough_duration
 from bot.domain.health import ComponentStatus
 from bot.domain.markdown import clip
+from bot.domain.texts import Text, join_texts, tr, trn
 from ingestion.library import Space
 from ingestion.records.types import Failure, Run
 
-HELLO = (
-    "Hello! Mention me with a question, and I answer in its thread from the company's pages, with "
-    "the sources. If I am not sure, I say so."
+HELLO = tr(
+    "Hello! Mention me with a question, and I'll answer in its thread from your company's pages, "
+    "with sources. If I'm not sure, I'll say so."
 )
 
-CHAT_HELLO = (
-    "Hello! Mention me with a question, and I answer here from the company's pages, with the "
-    "sources. If I am not sure, I say so."
+CHAT_HELLO = tr(
+    "Hello! Mention me with a question, and I'll answer here from your company's pages, with "
+    "sources. If I'm not sure, I'll say so."
 )
 """For a chat of several people without threads."""
 
-PERSONAL_HELLO = (
-    "Hello! Write me a question, such as how to reset a password, and I answer from the company's "
-    "pages that you may read, with the sources. If I am not sure, I say so, and you can ask a "
-    "person."
+PERSONAL_HELLO = tr(
+    "Hello! Ask me a question, such as how to reset a password, and I'll answer from the company "
+    "pages you can read, with sources. If I'm not sure, I'll say so, and you can ask a person."
 )
 
 
-_WHAT = (
-    "I answer questions from the company's pages, with the sources to look at. Where I am not "
-    "sure, a person can be asked."
+_WHAT = tr(
+    "I answer questions from your company's pages and show the sources. If I'm not sure, you can "
+    "ask a person."
 )
-_WHY = "why your newest question here got the answer it got, or none"
-_SHARE = "those who mend the pages may read the questions of yours that were not answered"
-SHARES = (
-    "Those who mend the pages may read the questions of yours that the pages did not answer, "
-    "without your name. To stop that: {command}share my questions off"
-)
-SHARES_NOT = (
-    "Those who mend the pages see a question of yours that was not answered only where three "
-    "people asked it, where you asked it in a public channel, or if they work on it. To let them "
-    "see the others, too: {command}share my questions on"
-)
+_WHY = tr("why your latest question here got its answer, or none")
+
+
+def sharing_text(command: str, *, shares: bool) -> str:
+    """Return whether those who maintain the pages may read a person's questions."""
+    if shares:
+        return tr(
+            "The people who maintain the pages can read your unanswered questions, without your "
+            "name. To stop that: {command}",
+            command=f"{command}share my questions off",
+        )
+    return tr(
+        "The people who maintain the pages see an unanswered question of yours only if three "
+        "people asked it, if you asked it in a public channel, or if they work on it. To let them "
+        "see the others, too: {command}",
+        command=f"{command}share my questions on",
+    )
 
 
 def help_text(spelling: CommandSyntax, *, admin: bool) -> str:
     """Return the help text as lines, with admin commands only for admins."""
+    return join_texts("\n", _help_lines(spelling, admin=admin))
+
+
+def _help_lines(spelling: CommandSyntax, *, admin: bool) -> Iterator[str]:
     command, reindexing = spelling.command, spelling.reindexing
-    lines = [
-        _WHAT,
-        f"{command}help: this list",
-        f"{command}status: what I answer from, and how fresh it is",
-        f"{command}my cases: your questions that people have",
-    ]
+    yield _WHAT
     if command:
-        lines[1:1] = [
-            f"{command}ask QUESTION: only you see the answer",
-            f"{command}why: {_WHY}",
-        ]
-    else:
-        lines.append(f"/why: {_WHY}")
-    lines.append(f"{command}share my questions on: {_SHARE}; off: stop that")
+        yield _help_line(f"{command}ask {_QUESTION}", tr("only you see the answer"))
+        yield _help_line(f"{command}why", _WHY)
+    yield _help_line(f"{command}help", tr("this list"))
+    yield _help_line(f"{command}status", tr("what I answer from, and how fresh it is"))
+    yield _help_line(f"{command}my cases", tr("your questions that are with a person"))
+    if not command:
+        yield _help_line("/why", _WHY)
+    yield _help_line(
+        f"{command}share my questions on",
+        tr("let the people who maintain the pages read your unanswered questions; off: stop that"),
+    )
     if admin:
-        lines += [
-            f"{command}settings: what this channel allows",
-            f"{command}digest on: once a week what the wiki lacks, here; off: stop that",
-            f"{reindexing('SPACE')}: bring a space up to date; or one page by its address, or all",
-            f"{reindexing('SPACE', '--dry-run')}: only say what would change",
-            f"{reindexing('status')}: how far the runs are",
-            f"{reindexing('cancel')}: stop a run; what it has written stays",
-        ]
-    return "\n".join(lines)
+        yield _help_line(f"{command}settings", tr("the settings of this channel"))
+        yield _help_line(
+            f"{command}digest on",
+            tr("a weekly report here on what the wiki is missing; off: stop that"),
+        )
+        yield _help_line(
+            reindexing("SPACE"), tr("reindex a space, one page by its address, or everything")
+        )
+        yield _help_line(reindexing("SPACE", "--dry-run"), tr("only show what would change"))
+        yield _help_line(reindexing("status"), tr("the progress of the runs"))
+        yield _help_line(reindexing("cancel"), tr("stop a run; what is already indexed is kept"))
 
 
+def _help_line(command: str, meaning: str) -> str:
+    return join_texts(": ", (command, meaning))
+
+
+_QUESTION = "QUESTION"
 _KNOWLEDGE, _MODEL, _LIMITS = "knowledge", "model", "limits"
 _MOST_SPACES = 15
 _DAY = 86_400
 _HOURS = 48 * 3600
 """Ages up to this many seconds are given in hours."""
 
-_SIGNS = {"ready": "ready", "absent": "not set up", "limited": "limited", "paused": "paused"}
+_SIGNS = {"absent": "not set up"}
 
 
 def status_text(
@@ -101,50 +117,61 @@ def status_text(
     """
     lines = [*_summary(parts), *space_lines(spaces, now)]
     if admin:
-        lines += ["", "Parts:", *(_part(part) for part in parts)]
-    return "\n".join([*lines, f"Frontdesk {__version__}"])
+        lines += ["", tr("Components:"), *(_part(part) for part in parts)]
+    return join_texts("\n", [*lines, f"Frontdesk {__version__}"])
 
 
 def age_text(since: datetime, now: datetime) -> str:
     """Return how long ago a moment was."""
     seconds = max(0.0, (now - since).total_seconds())
     if seconds <= _HOURS:
-        return f"{rough_duration(seconds)} ago"
-    return f"{counted(round(seconds / _DAY), 'day')} ago"
+        return tr("{time} ago", time=rough_duration(seconds))
+    return trn("{n} day ago", "{n} days ago", round(seconds / _DAY))
 
 
 def _summary(parts: Sequence[ComponentStatus]) -> Iterator[str]:
     states = {part.name: part.state for part in parts}
     if states.get(_LIMITS) == "paused":
-        yield "I am paused: nobody is answered for now."
+        yield tr("I'm paused at the moment and don't answer anyone.")
     elif states.get(_LIMITS) == "limited":
-        yield "A limit is used up: fewer questions are answered for now."
+        yield tr("A limit has been reached, so I answer fewer questions for now.")
     elif states.get(_KNOWLEDGE) == "failed":
-        yield "I can't read my pages right now, so questions about the company go unanswered."
+        yield tr("I can't read my pages right now, so I can't answer questions about the company.")
     else:
-        yield "I am ready."
+        yield tr("I'm ready.")
     if any(part.state == "failed" and part.name != _KNOWLEDGE for part in parts):
-        yield "Something does not work as it should right now; whoever runs me can see what."
+        yield tr("Something is not working as it should right now; my admins can see what.")
     if states.get(_MODEL) == "absent":
-        yield "I answer in the pages' own words."
+        yield tr("I answer by quoting the pages.")
 
 
 def space_lines(spaces: Sequence[Space], now: datetime) -> Iterator[str]:
     """Yield the lines of what may be asked and how fresh it is."""
     if not spaces:
-        yield "I have no pages to answer from yet."
+        yield tr("I have no pages to answer from yet.")
         return
-    pages = sum(each.pages for each in spaces)
-    yield f"I answer from {counted(pages, 'page')} in {counted(len(spaces), 'space')}:"
+    yield tr(
+        "I answer from {pages} in {spaces}:",
+        pages=_pages(sum(each.pages for each in spaces)),
+        spaces=trn("{n} space", "{n} spaces", len(spaces)),
+    )
     for each in spaces[:_MOST_SPACES]:
-        fresh = (
-            ""
-            if each.synced_at is None
-            else f", brought up to date {age_text(each.synced_at, now)}"
-        )
-        yield f"- {each.name}: {counted(each.pages, 'page')}{fresh}"
-    if len(spaces) > _MOST_SPACES:
-        yield f"- and {len(spaces) - _MOST_SPACES} more"
+        yield join_texts("", (f"- {each.name}: ", _space_line(each, now)))
+    more = len(spaces) - _MOST_SPACES
+    if more > 0:
+        yield join_texts("", ("- ", tr("and {count} more", count=more)))
+
+
+def _space_line(space: Space, now: datetime) -> str:
+    if space.synced_at is None:
+        return _pages(space.pages)
+    return tr(
+        "{pages}, updated {ago}", pages=_pages(space.pages), ago=age_text(space.synced_at, now)
+    )
+
+
+def _pages(number: int) -> Text:
+    return trn("{n} page", "{n} pages", number)
 
 
 def _part(part: ComponentStatus) -> str:
@@ -158,11 +185,10 @@ _FULL, _EMPTY = "\u2588", "\u2591"
 _LONGEST_TROUBLE = 300
 _LONGEST_PAGE = 200
 _STATE_SUFFIX: Mapping[RunState, str] = {
-    "running": "",
-    "waiting": ": waiting for its turn",
-    "failed": ": stopped by a problem",
-    "cancelled": ": cancelled",
-    "interrupted": ": interrupted",
+    "waiting": tr("queued"),
+    "failed": tr("stopped by a problem"),
+    "cancelled": tr("cancelled"),
+    "interrupted": tr("interrupted"),
 }
 
 
@@ -188,7 +214,7 @@ class Progress:
 
     def trouble_lines(self, bullet: str) -> list[str]:
         """Return the problems as lines after a bullet, below their title, and the cure."""
-        troubles = [f"{bullet} {line}" for line in self.troubles]
+        troubles = [join_texts(" ", (bullet, line)) for line in self.troubles]
         return [line for line in (self.trouble_title, *troubles, self.cure) if line]
 
 
@@ -198,7 +224,9 @@ def progress_of(status: RunStatus, spelling: CommandSyntax, *, alone: bool = Tru
     ``alone``: only admins will read it. Otherwise no page is named, as readers may lack access.
     """
     running = status.state == "running" and status.total > 0
-    page = [f"Page: {clip(status.page, _LONGEST_PAGE)}"] if status.page and alone else []
+    page = (
+        [tr("Page: {page}", page=clip(status.page, _LONGEST_PAGE))] if status.page and alone else []
+    )
     return Progress(
         title=_title(status),
         share=min(1.0, status.pages / status.total) if running else None,
@@ -212,7 +240,8 @@ def progress_of(status: RunStatus, spelling: CommandSyntax, *, alone: bool = Tru
 def progress_text(status: RunStatus, spelling: CommandSyntax, *, alone: bool = True) -> str:
     """Return the progress as lines of plain text, with names not escaped."""
     progress = progress_of(status, spelling, alone=alone)
-    return "\n".join([progress.title, *progress.head_lines(), *progress.trouble_lines("-")])
+    lines = [progress.title, *progress.head_lines(), *progress.trouble_lines("-")]
+    return join_texts("\n", lines)
 
 
 def text_bar(share: float) -> str:
@@ -223,84 +252,96 @@ def text_bar(share: float) -> str:
 
 def run_scope(run: Run | RunStatus) -> str:
     """Return what a run covers, without page names."""
-    space = "all spaces" if run.space is None else run.space
+    space = tr("all spaces") if run.space is None else run.space
     match run.extent:
         case "all":
             return space
         case "changes":
-            return f"what changed in {space}"
+            return tr("changes in {space}", space=space)
         case "page":
-            return f"a page of {space}"
+            return tr("one page of {space}", space=space)
 
 
 def _title(status: RunStatus) -> str:
     if status.state == "gone":
-        return "A run that can't be followed any more"
+        return tr("A run that can no longer be followed")
     what = run_scope(status)
     if status.state == "done":
         return _done(status, what)
-    look = "Looking what would change in" if status.dry_run else "Reindexing"
-    now = f" (now {status.at_space})" if status.space is None and status.at_space else ""
-    return f"{look} {what}{_STATE_SUFFIX[status.state] or now}"
+    if status.dry_run:
+        title = tr("Dry run for {scope}", scope=what)
+    else:
+        title = tr("Reindexing {scope}", scope=what)
+    if state := _STATE_SUFFIX.get(status.state):
+        return join_texts(": ", (title, state))
+    if status.space is None and status.at_space:
+        return tr("{run} (now {space})", run=title, space=status.at_space)
+    return title
 
 
 def _done(status: RunStatus, what: str) -> str:
     if status.dry_run:
-        return f"Dry run over {what}: nothing was changed"
-    return f"Reindexing {what}: done" + (", but not all could be read" if status.failed else "")
+        return tr("Dry run for {scope}: nothing was changed", scope=what)
+    if status.failed:
+        return tr("Reindexing {scope}: done, but some pages could not be read", scope=what)
+    return tr("Reindexing {scope}: done", scope=what)
 
 
 def _facts(status: RunStatus) -> Iterator[str]:
     if status.state == "running" and not status.total:
-        yield "Looking for what changed \u2026"
+        yield tr("Looking for changes \u2026")
     elif status.state == "running":
         yield pace(status)
         if status.remaining:
-            yield f"{status.remaining[:1].upper()}{status.remaining[1:]} left"
+            yield tr("Time left: {time}", time=status.remaining)
     elif status.ended and status.state != "gone":
         yield _report(status)
         if status.chunks:
             yield _written(status)
     if status.resumed:
-        yield "It was interrupted and went on; the figures are since then."
+        yield tr("It was interrupted and resumed; the figures count from then.")
     yield from filter(None, (status.embedding, status.note))
 
 
 def pace(status: RunStatus) -> str:
     """Return the progress and speed of an active run."""
     parts = [
-        f"{status.pages:,} of {counted(status.total, 'page')}",
-        counted(status.chunks, "passage"),
+        trn("{done} of {n} page", "{done} of {n} pages", status.total, done=status.pages),
+        trn("{n} passage", "{n} passages", status.chunks),
     ]
     if status.chunks_per_second >= 1:
-        parts.append(f"{status.chunks_per_second:.0f} a second")
-    return ", ".join(parts)
+        parts.append(tr("{count} per second", count=round(status.chunks_per_second)))
+    return join_texts(", ", parts)
 
 
 def change_counts(status: RunStatus) -> tuple[str, ...]:
     """Return how many pages a run changed, or would change, by kind; zeros are left out."""
     counts = (
-        (status.added, "added"),
-        (status.changed, "changed"),
-        (status.removed, "removed"),
-        (status.readers_changed, "with new readers"),
-        (status.skipped, "left out on purpose"),
+        (status.added, tr("{count} added", count=status.added)),
+        (status.changed, tr("{count} changed", count=status.changed)),
+        (status.removed, tr("{count} removed", count=status.removed)),
+        (status.readers_changed, tr("{count} with new readers", count=status.readers_changed)),
+        (status.skipped, tr("{count} skipped on purpose", count=status.skipped)),
     )
-    return tuple(f"{count:,} {what}" for count, what in counts if count)
+    return tuple(text for count, text in counts if count)
 
 
 def _written(status: RunStatus) -> str:
-    rate = f", {status.chunks_per_second:.0f} a second" if status.chunks_per_second >= 1 else ""
-    return f"{counted(status.chunks, 'passage')} written{rate}"
+    written = trn("{n} passage indexed", "{n} passages indexed", status.chunks)
+    if status.chunks_per_second < 1:
+        return written
+    rate = tr("{count} per second", count=round(status.chunks_per_second))
+    return join_texts(", ", (written, rate))
 
 
 def _report(status: RunStatus) -> str:
     changed = change_counts(status)
-    unchanged = f"{counted(status.unchanged, 'page')} unchanged"
+    unchanged = trn("{n} page unchanged", "{n} pages unchanged", status.unchanged)
     if not changed:
-        return f"Nothing changed, {unchanged}" if status.state == "done" else unchanged
-    verb = "A real run would find: " if status.dry_run else ""
-    return f"{verb}{', '.join(changed)}, {unchanged}"
+        nothing = tr("Nothing changed, {pages}", pages=unchanged)
+        return nothing if status.state == "done" else unchanged
+    listed = join_texts(", ", (*changed, unchanged))
+    return tr("A real run would find: {changes}", changes=listed) if status.dry_run else listed
 
 
 def _problem_title(status: RunStatus) -> str:
@@ -308,19 +349,25 @@ def _problem_title(status: RunStatus) -> str:
         return ""
     most = max(status.failed, len(status.troubles))
     if most > len(status.troubles):
-        return f"{counted(most, 'problem')}, the first of them:"
-    return f"{counted(most, 'problem')}:"
+        return trn("{n} problem, the first ones:", "{n} problems, the first ones:", most)
+    return trn("{n} problem:", "{n} problems:", most)
 
 
 def _problem_count(status: RunStatus, spelling: CommandSyntax) -> str:
     """Return the number of problems, and the command by which admins list them."""
     most = max(status.failed, len(status.troubles))
-    where = f"{spelling.reindexing('status')}{spelling.alone} tells admins which."
-    return f"{counted(most, 'problem')}; {where}" if most else ""
+    if not most:
+        return ""
+    return trn(
+        "{n} problem; admins see it with {command}",
+        "{n} problems; admins see them with {command}",
+        most,
+        command=f"{spelling.reindexing('status')}{spelling.alone}",
+    )
 
 
 def _problem(trouble: Failure) -> str:
-    where = trouble.page or f"The space {trouble.space}"
+    where = trouble.page or trouble.space
     reason = trouble.reason.rstrip(".")
     # Its cure is the command that is told at the end.
     cure = "" if trouble.mass_delete else f" {trouble.cure}"
@@ -333,4 +380,7 @@ def _cure(status: RunStatus, spelling: CommandSyntax) -> str:
     if not held or not status.ended:
         return ""
     commands = ", ".join(spelling.reindexing(space, "--allow-mass-delete") for space in held)
-    return f"If those pages are meant to go: {commands}. Else look whether the source is complete."
+    return tr(
+        "If these pages should be removed: {commands}. Otherwise check the source for gaps.",
+        commands=commands,
+    )

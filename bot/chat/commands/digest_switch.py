@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.chat.commands.types import CommandCaller, DigestRequest, Done
+from bot.domain.texts import tr
+from bot.domain.texts.dates import spoken_date
 from bot.learning.digest import DigestRecord, Schedule, Subscription
-
-_ON = "The weekly digest comes {where}, next on {next}. \u201c{command}digest off\u201d ends it."
-_OFF = "No weekly digest comes {where}. \u201c{command}digest on\u201d changes that."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +33,21 @@ class DigestSwitch:
             await self.record.unsubscribe(self.tenant, target, actor=by.actor)
         found = await self.record.one(self.tenant, target)
         holds = found is not None and not found.off
-        where = "to this channel" if by.channel else "to you here"
-        following = self.schedule.next(self.now())
-        said = (_ON if holds else _OFF).format(
-            where=where, next=f"{following:%A, %d %B}", command=by.spelling.command
+        where = tr("this channel") if by.channel else tr("you")
+        if not holds:
+            command = f"{by.spelling.command}digest on"
+            return Done(
+                tr(
+                    "The weekly digest is not sent to {where}. To turn it on: {command}",
+                    where=where,
+                    command=command,
+                )
+            )
+        return Done(
+            tr(
+                "The weekly digest is sent to {where}, next on {date}. To turn it off: {command}",
+                where=where,
+                date=spoken_date(self.schedule.next(self.now())),
+                command=f"{by.spelling.command}digest off",
+            )
         )
-        return Done(said)

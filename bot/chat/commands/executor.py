@@ -24,7 +24,7 @@ from bot.chat.commands.channel_settings import (
     describe_changes,
     read_form,
 )
-from bot.chat.commands.command_texts import SHARES, SHARES_NOT, help_text, status_text
+from bot.chat.commands.command_texts import help_text, sharing_text, status_text
 from bot.chat.commands.digest_switch import DigestSwitch
 from bot.chat.commands.overview import NOT_READ_ALONE, Overview, overview_text
 from bot.chat.commands.reindexing import ReindexRuns
@@ -52,6 +52,7 @@ from bot.domain.errors import BotError, DeliveryFailed, StoreUnavailable
 from bot.domain.health import CheckComponents
 from bot.domain.messages import Person, Platform, Policy
 from bot.domain.ports import Directory, Policies
+from bot.domain.texts import join_texts, tr
 from bot.escalations.own_cases import CaseFinder
 from bot.learning.question_words import QuestionWords
 from ingestion.library import Space
@@ -95,14 +96,11 @@ async def is_admin(person: Person, admins: Admins, in_group: InGroup | None = No
 def refusal_text(admins: Admins) -> str:
     """Return why a non-admin may not run the command, and who can change that."""
     if not admins.named:
-        return (
-            f"Nobody may do this yet, for {admins.setting} names nobody. Whoever runs Frontdesk "
-            "can set it."
-        )
-    return f"Only Frontdesk's admins may do this. Whoever runs it can add you to {admins.setting}."
+        return tr("Nobody can do this until {setting} names somebody.", setting=admins.setting)
+    return tr("Only Frontdesk admins ({setting}) can do this.", setting=admins.setting)
 
 
-NOT_FOR_OUTSIDERS = "Only colleagues can do this."
+NOT_FOR_OUTSIDERS = tr("Only colleagues can do this.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +147,8 @@ async def reply_to_command(
     return as_text(LATER)
 
 
-_AWAY = "I can't do that right now, for what I keep can't be reached. Please try again in a minute."
-_UNKNOWN = "I can't find out right now whether you may do this. Please try again in a minute."
+_AWAY = tr("I can't reach my database right now. Please try again in a minute.")
+_UNKNOWN = tr("I can't check your permissions right now. Please try again in a minute.")
 
 
 def _now() -> datetime:
@@ -267,7 +265,7 @@ class CommandExecutor:
             if request.shares is not None:
                 await self.words.agree(self.tenant, by.person, shares=request.shares)
             shares = await self.words.agrees(self.tenant, by.person)
-            return Done((SHARES if shares else SHARES_NOT).format(command=by.spelling.command))
+            return Done(sharing_text(by.spelling.command, shares=shares))
 
         return await _or_refused(set_and_tell)
 
@@ -356,7 +354,7 @@ class CommandExecutor:
             return chosen
         different = describe_changes(form.policy, chosen, form)
         if not different:
-            return Done("Nothing was changed.")
+            return Done(tr("Nothing was changed."))
         saved = await _or_refused(
             lambda: self.policies.set(
                 self.tenant, form.channel, chosen, actor=by.actor, instead_of=form.policy
@@ -366,7 +364,7 @@ class CommandExecutor:
             return InvalidSettings({GENERAL_FIELD: saved.text}, form, filled)
         if not saved:
             return OutdatedSettings(await self._form(form.channel))
-        return Done("Saved, from the next question on:\n" + "\n".join(different))
+        return Done(join_texts("\n", (tr("Saved. From the next question on:"), *different)))
 
     async def _spaces(self, reader: SeenBy) -> Sequence[Space]:
         spaces = await self.reindexing.documents.spaces(reader)

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.chat.commands.command_texts import age_text, space_lines
-from bot.domain.formatting import counted
+from bot.domain.texts import join_texts, tr, trn
 from bot.escalations.own_cases import MOST_CASES, CaseLine, OwnCases
 from ingestion.library import Space
 
-NOT_READ_ALONE = "Others read along here. Ask me that in a chat with me alone."
+NOT_READ_ALONE = tr("Others can read this. Please ask me in a direct message.")
 
-NO_CASES = "You have no questions with people."
+NO_CASES = tr("You have no questions with a person.")
 
-OPEN_TITLE = "Your open questions"
-SETTLED_TITLE = "Your settled questions"
-CLAIMED_TITLE = "Questions that you have taken"
-CHANNELS_TITLE = "Channels with settings of their own"
+OPEN_TITLE = tr("Your open questions")
+SETTLED_TITLE = tr("Your closed questions")
+CLAIMED_TITLE = tr("Questions assigned to you")
+CHANNELS_TITLE = tr("Channels with their own settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +49,31 @@ class Overview:
 def waiting_text(waiting: int) -> str:
     """Return how many cases nobody has; more than MOST_CASES are not counted."""
     if waiting >= MOST_CASES:
-        return f"{MOST_CASES} or more questions wait for somebody."
-    return f"{counted(waiting, 'question')} {'waits' if waiting == 1 else 'wait'} for somebody."
+        return tr("{count} or more questions are waiting.", count=MOST_CASES)
+    return trn("{n} question is waiting.", "{n} questions are waiting.", waiting)
 
 
 def status_line(line: CaseLine, now: datetime) -> str:
     """Return the state of a case and since when."""
-    return f"{line.status}, {age_text(line.since, now)}"
+    return join_texts(", ", (line.status, age_text(line.since, now)))
 
 
 def overview_text(overview: Overview, now: datetime) -> str:
     """Return an overview as lines of plain text."""
-    return "\n".join(_lines(overview, now))
+    return join_texts("\n", _lines(overview, now))
 
 
 def _lines(overview: Overview, now: datetime) -> Iterator[str]:
     if not overview.lists:
         yield NO_CASES
     for title, cases in overview.lists:
-        yield f"{title}:"
+        yield join_texts("", (title, ":"))
         for each in cases:
             link = f" {each.link}" if each.link else ""
-            yield f"- {each.question} ({status_line(each, now)}){link}"
+            status = status_line(each, now)
+            yield join_texts("", ("- ", each.question, " (", status, ")", link))
     if overview.cases.waiting is not None:
         yield waiting_text(overview.cases.waiting)
     yield from space_lines(overview.spaces, now)
     if overview.channels:
-        yield f"{CHANNELS_TITLE}: {', '.join(overview.channels)}"
+        yield join_texts(": ", (CHANNELS_TITLE, ", ".join(overview.channels)))

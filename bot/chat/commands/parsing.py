@@ -32,6 +32,7 @@ from bot.chat.commands.types import (
     WhyRequest,
 )
 from bot.domain.markdown import clip
+from bot.domain.texts import join_texts, tr
 
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 _DASH = re.compile(f"[{_DASHES}_]+")
@@ -133,7 +134,9 @@ def parse_command_text(text: str, spelling: CommandSyntax) -> CommandRequest | I
         case key if not rest:
             return _ALONE.get(key) or _unknown(first, spelling)
         case key if difflib.get_close_matches(key, ["reindex"], cutoff=_LIKENESS):
-            return InvalidCommand(f"Did you mean {spelling.reindexing(_typed_again(rest))}?")
+            return InvalidCommand(
+                tr("Did you mean {command}?", command=spelling.reindexing(_typed_again(rest)))
+            )
         case _:
             return AskRequest(text.strip())
 
@@ -196,7 +199,9 @@ def parse_reindex_text(text: str, spelling: CommandSyntax) -> CommandRequest | I
     flags = {_flag(word): word.text for word in words if _flag(word)}
     unknown = [written for flag, written in flags.items() if flag not in _FLAGS]
     if unknown:
-        return _invalid(f"I don't know {', '.join(map(quote_input, unknown))}.", spelling)
+        return _invalid(
+            tr("I don't know {options}.", options=", ".join(map(quote_input, unknown))), spelling
+        )
     named = [word for word in words if not _flag(word)]
     match named[0].key if named else "":
         case "help":
@@ -230,7 +235,7 @@ def _target(word: Word) -> Target:
 
 def _cancelling(named: Sequence[Word], spelling: CommandSyntax) -> CommandRequest | InvalidCommand:
     if len(named) > 1:
-        return _invalid("I can stop one run at a time.", spelling)
+        return _invalid(tr("I can only stop one run at a time."), spelling)
     if not named:
         return ReindexCancelRequest()
     return ReindexCancelRequest("all" if named[0].key in _ALL else named[0].text)
@@ -238,9 +243,10 @@ def _cancelling(named: Sequence[Word], spelling: CommandSyntax) -> CommandReques
 
 def _not_one(named: Sequence[Word]) -> str:
     if not named:
-        return "Say what to reindex."
-    return (
-        f"One at a time, or all: you named {', '.join(quote_input(each.text) for each in named)}."
+        return tr("Tell me what to reindex.")
+    return tr(
+        "One at a time, or all: you named {names}.",
+        names=", ".join(quote_input(each.text) for each in named),
     )
 
 
@@ -248,30 +254,44 @@ def _question(rest: str, spelling: CommandSyntax) -> CommandRequest | InvalidCom
     if rest:
         return AskRequest(rest)
     example = f"{spelling.command}ask How do I book leave?"
-    return InvalidCommand(f"Say what you would like to know, such as: {example}")
+    return InvalidCommand(tr("Add your question, for example: {command}", command=example))
 
 
 def _unknown(word: str, spelling: CommandSyntax) -> InvalidCommand:
     near = difflib.get_close_matches(_key(word), [*_ALONE, "reindex", "ask"], n=1)
-    meant = f" Did you mean {spelling.command}{near[0]}?" if near else ""
-    ask = f"{spelling.command}ask {_typed_again(word)}"
-    return InvalidCommand(
-        f"I don't know the command {quote_input(word)}.{meant} To ask about it: {ask}\n"
-        f"What can be said here: {spelling.command}help"
-    )
+    unknown = tr("I don't know the command {name}.", name=quote_input(word))
+    if near:
+        meant = tr("Did you mean {command}?", command=f"{spelling.command}{near[0]}")
+        unknown = join_texts(" ", (unknown, meant))
+    ask = tr("To ask about it: {command}", command=f"{spelling.command}ask {_typed_again(word)}")
+    known = tr("All commands: {command}", command=f"{spelling.command}help")
+    return InvalidCommand(join_texts("", (unknown, " ", ask, "\n", known)))
 
 
 def _invalid(trouble: str, spelling: CommandSyntax) -> InvalidCommand:
     reindexing = spelling.reindexing
     lines = (
         trouble,
-        f"{reindexing('SPACE')} for a space, such as {reindexing('HR')}",
-        f"{reindexing('PAGE-URL')} for one page, also a new one",
-        f"{reindexing('all')} for everything",
-        "Add --dry-run to see what would be done, --allow-mass-delete where many pages may go.",
-        f"{reindexing('status')} tells how far it is, {reindexing('cancel')} stops it.",
+        tr(
+            "{command} for a space, for example {example}",
+            command=reindexing("SPACE"),
+            example=reindexing("HR"),
+        ),
+        tr("{command} for one page, even a new one", command=reindexing("PAGE-URL")),
+        tr("{command} for everything", command=reindexing("all")),
+        tr(
+            "Add {dry_run} to only see what would change, {mass_delete} if many pages may be "
+            "removed.",
+            dry_run="--dry-run",
+            mass_delete="--allow-mass-delete",
+        ),
+        tr(
+            "{status} shows the progress, {cancel} stops it.",
+            status=reindexing("status"),
+            cancel=reindexing("cancel"),
+        ),
     )
-    return InvalidCommand("\n".join(lines))
+    return InvalidCommand(join_texts("\n", lines))
 
 
 def _key(word: str) -> str:

@@ -27,8 +27,9 @@ from bot.chat.commands.types import (
     Target,
 )
 from bot.chat.documents import Documents, Reindex
-from bot.domain.formatting import counted, join_names
+from bot.domain.formatting import join_names
 from bot.domain.ports import Audits
+from bot.domain.texts import join_texts, tr, trn
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.library import LibraryDocument, Space
 from ingestion.records.types import Run
@@ -128,7 +129,9 @@ async def _of_page(
     except DocumentRefused as error:
         space, trouble = None, str(error)
     if space is not None:
-        return ResolvedTarget(space, f"{_named(page, by)} is in the space {space}. ", url)
+        return ResolvedTarget(
+            space, tr("{page} is in the space {space}.", page=_named(page, by), space=space), url
+        )
     spaces = await _spaces(documents, by)
     if page is None:
         return Refused(trouble or _unknown(url, spaces, by))
@@ -136,20 +139,25 @@ async def _of_page(
     if isinstance(aim, Refused):
         return aim
     only = page.id if page.source == _ASKED_FOR_PAGES else ""
-    return ResolvedTarget(aim.space, f"{_named(page, by)} is in the space {page.space}. ", only)
+    return ResolvedTarget(
+        aim.space,
+        tr("{page} is in the space {space}.", page=_named(page, by), space=page.space),
+        only,
+    )
 
 
 def _named(page: LibraryDocument | None, by: CommandCaller) -> str:
-    return quote_input(page.title) if page is not None and by.alone else "That page"
+    return quote_input(page.title) if page is not None and by.alone else tr("That page")
 
 
 def _unknown(url: str, spaces: _Spaces, by: CommandCaller) -> str:
-    return (
-        f"No page that I read is at {quote_input(url)}. "
-        "Look at the address, and whether its space is "
-        f"one that is read. A whole space: {by.spelling.reindexing('SPACE')}\n"
-        f"{_known(spaces.told)}"
+    unknown = tr(
+        "I don't know a page at {address}. Check the address, and whether its space is indexed. To "
+        "reindex a whole space: {command}",
+        address=quote_input(url),
+        command=by.spelling.reindexing("SPACE"),
     )
+    return join_texts("\n", (unknown, _known(spaces.told)))
 
 
 def _space_named(name: str, spaces: _Spaces, by: CommandCaller) -> ResolvedTarget | Refused:
@@ -157,12 +165,17 @@ def _space_named(name: str, spaces: _Spaces, by: CommandCaller) -> ResolvedTarge
     exact = [each for each in spaces.all if each.name == name]
     found = exact or [each for each in spaces.all if each.name.casefold() == name.casefold()]
     if len(found) != 1:
-        return Refused(f"There is no space {quote_input(name)}.\n{_known(spaces.told, name)}")
+        unknown = tr("There is no space {name}.", name=quote_input(name))
+        return Refused(join_texts("\n", (unknown, _known(spaces.told, name))))
     if not found[0].reindexable:
         return Refused(
-            f"It is not known what fills the space {found[0].name}, so it can't be read again. "
-            "Whoever runs Frontdesk names its folder once, on the command line.\n"
-            f"{by.spelling.reindexing('all')} reads everything else."
+            tr(
+                "The source of the space {space} is unknown, so it can't be reindexed. The person "
+                "who runs Frontdesk has to index its folder once on the command line.\n"
+                "{command} reindexes everything else.",
+                space=found[0].name,
+                command=by.spelling.reindexing("all"),
+            )
         )
     return ResolvedTarget(found[0].name)
 
@@ -171,18 +184,18 @@ def _known(spaces: Sequence[Space], name: str = "") -> str:
     """Return the known spaces that can be reindexed, the most similar names first."""
     names = [each.name for each in spaces if each.reindexable]
     if not names:
-        return "No space can be reindexed yet: nothing is known that fills one."
+        return tr("No space can be reindexed yet: no sources are known.")
 
     def unlike(other: str) -> float:
         return -difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio()
 
     ordered = tuple(sorted(names, key=unlike)) if name else tuple(names)
-    return f"Known are: {join_names(ordered, _NAMED)}."
+    return tr("Known spaces: {names}.", names=join_names(ordered, _NAMED))
 
 
 _LOOKED_AT = 100
 _RECENT = 3
-_RACE = "Another run was quicker. Look how far it is, and order this again when it has ended."
+_RACE = tr("Another run was faster. Check its progress, and start this again when it has ended.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,20 +241,25 @@ class ReindexRuns:
         active = [run for run in runs if run.active]
         listed = active or runs[:_RECENT]
         if not listed:
-            return Done(f"Nothing was reindexed yet. Begin: {by.spelling.reindexing('all')}")
+            return Done(
+                tr(
+                    "Nothing has been reindexed yet. To start: {command}",
+                    command=by.spelling.reindexing("all"),
+                )
+            )
         texts = [
             progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
             for run in listed
         ]
-        head = "" if active else "Nothing is being reindexed now. The last runs:\n\n"
-        return Done(head + "\n\n".join(texts))
+        head = () if active else (tr("Nothing is being reindexed right now. The last runs:"),)
+        return Done(join_texts("\n\n", (*head, *texts)))
 
     async def cancel(self, request: ReindexCancelRequest, by: CommandCaller) -> Done | Refused:
         """Cancel the run that the command names; what it wrote stays."""
         active = [run for run in await self.runs.newest(_LOOKED_AT) if run.active]
         meant = active if request.target is None else _matching_runs(request.target, active)
         if not active:
-            return Refused("Nothing is being reindexed now, so there is nothing to stop.")
+            return Refused(tr("Nothing is being reindexed right now."))
         if len(meant) != 1:
             return Refused(_choose_text(request.target, active, by))
         (run,) = meant
@@ -253,7 +271,7 @@ class ReindexRuns:
         run = await self.runs.get(run_id)
         active = [each for each in await self._current(run) if each.active]
         if run is None or not active:
-            return Refused("This run doesn't go on any more, so there is nothing to stop.")
+            return Refused(tr("This run has already ended."))
         for each in active:
             await self._stop(each, by)
         return _stopped(run)
@@ -286,7 +304,9 @@ class ReindexRuns:
 
 
 def _stopped(run: Run) -> Done:
-    return Done(f"The run over {run_scope(run)} is being stopped. What was written stays.")
+    return Done(
+        tr("Stopping the run for {scope}. What is already indexed is kept.", scope=run_scope(run))
+    )
 
 
 def _matching_runs(target: str, active: Sequence[Run]) -> Sequence[Run]:
@@ -301,36 +321,49 @@ def _matching_runs(target: str, active: Sequence[Run]) -> Sequence[Run]:
 
 
 def _choose_text(target: str | None, active: Sequence[Run], by: CommandCaller) -> str:
-    trouble = "" if target is None else f"No run that goes on is over {quote_input(target)}. "
-    if target is not None and len(_matching_runs(target, active)) > 1:
-        trouble = f"More than one run is over {quote_input(target)}. "
-    commands = [
-        f"{by.spelling.reindexing('cancel', run.id)} ({run_scope(run)}"
-        f"{', dry run' if run.dry_run else ''})"
-        for run in active
-    ]
-    return f"{trouble}Under way: {counted(len(active), 'run')}. Say which to stop:\n" + "\n".join(
-        commands
+    running = trn(
+        "{n} run is in progress. Choose which one to stop:",
+        "{n} runs are in progress. Choose which one to stop:",
+        len(active),
     )
+    lines: list[str] = [running, *(_cancel_line(run, by) for run in active)]
+    if target is not None and len(_matching_runs(target, active)) > 1:
+        lines.insert(0, tr("More than one run matches {target}.", target=quote_input(target)))
+    elif target is not None:
+        lines.insert(0, tr("No active run matches {target}.", target=quote_input(target)))
+    return join_texts("\n", lines)
+
+
+def _cancel_line(run: Run, by: CommandCaller) -> str:
+    command, scope = by.spelling.reindexing("cancel", run.id), run_scope(run)
+    if run.dry_run:
+        return tr("{command} ({scope}, dry run)", command=command, scope=scope)
+    return join_texts("", (command, " (", scope, ")"))
 
 
 def _in_the_way_text(run: Run, by: CommandCaller) -> str:
     progress = progress_text(run_status_of(run.id, (run,)), by.spelling, alone=by.alone)
     stop = by.spelling.reindexing("cancel", run.space or "all")
-    return f"A run is in the way. Wait until it ends, or stop it: {stop}\n\n{progress}"
+    busy = tr("Another run is in progress. Wait until it ends, or stop it: {command}", command=stop)
+    return join_texts("\n\n", (busy, progress))
 
 
 def _started(aim: ResolvedTarget, request: ReindexRequest) -> str:
+    doing = _doing(aim, dry_run=request.dry_run)
+    return join_texts(" ", (aim.how, doing)) if aim.how else doing
+
+
+def _doing(aim: ResolvedTarget, *, dry_run: bool) -> str:
+    if aim.page and dry_run:
+        return tr("I'm checking what would change on it. Nothing will be changed.")
     if aim.page:
-        doing = "I'm bringing that page alone up to date, with its files."
-        place = "on it"
-    else:
-        what = "all spaces" if aim.space is None else f"the whole space {aim.space}"
-        doing = f"I'm bringing {what} up to date. Pages that did not change cost nothing."
-        place = f"in {what}"
-    if request.dry_run:
-        doing = f"I'm looking at what would change {place}. Nothing is changed by that."
-    return f"{aim.how}{doing}"
+        return tr("I'm reindexing only that page, with its files.")
+    space = tr("all spaces") if aim.space is None else aim.space
+    if dry_run:
+        return tr(
+            "I'm checking what would change in {space}. Nothing will be changed.", space=space
+        )
+    return tr("I'm reindexing {space}. Unchanged pages cost nothing.", space=space)
 
 
 def _detail(request: ReindexRequest, page: str) -> str:

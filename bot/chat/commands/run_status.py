@@ -13,6 +13,7 @@ from typing import Literal
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.formatting import rough_duration
+from bot.domain.texts import tr
 from bot.observability.logs import LastingTrouble
 from ingestion.records.types import Failure, Run, State
 from ingestion.types import Extent
@@ -74,11 +75,15 @@ _PRECEDENCE: tuple[RunState, ...] = (
     "cancelled",
     "done",
 )
-_GONE = "I don't know this run any more. What it wrote stays; the list of spaces says how it is."
-_LOST = "I can't tell how far it is: the list of runs can't be read. The run itself goes on."
-_WAITS = "It was interrupted, and goes on when the server that indexes is up again."
-_DRY = "It was interrupted. Nothing was changed; order the dry run again."
-_STAYS = "It was interrupted and has not gone on. What was written stays; order it again to go on."
+_GONE = tr(
+    "I no longer know this run. What it indexed is kept; the list of spaces shows the state."
+)
+_LOST = tr("I can't read the list of runs, so I don't know the progress. The run itself continues.")
+_WAITS = tr("It was interrupted and continues when the indexing server is up again.")
+_DRY = tr("It was interrupted. Nothing was changed; start the dry run again.")
+_STAYS = tr(
+    "It was interrupted and has not resumed. What was indexed is kept; start it again to continue."
+)
 
 
 def run_status_of(run_id: str, runs: Sequence[Run]) -> RunStatus:

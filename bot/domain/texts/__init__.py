@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gettext
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -41,18 +41,40 @@ class Joined:
     parts: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Numeral:
+    """A number as it is written in English, with its unit."""
+
+    english: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A text, and what is to be done to its words, such as escaping them."""
+
+    text: str
+    change: Callable[[str], str]
+
+
+Origin = Message | Joined | Numeral | Changed
+
+
 class Text(str):
     """A text in English that can be rendered in another language.
 
     What is made of it by ``+``, f-strings or methods of ``str`` is plain English: use ``tr`` with
-    values, or ``join_texts``.
+    values, ``join_texts`` or ``changed``.
     """
 
     __slots__ = ("origin",)
-    origin: Message | Joined
+    origin: Origin
+
+    def __str__(self) -> str:
+        """Return the text itself, so that ``str(error)`` can be rendered, too."""
+        return self
 
     @classmethod
-    def of(cls, origin: Message | Joined) -> Text:
+    def of(cls, origin: Origin) -> Text:
         """Return the text of a message."""
         text = cls(ENGLISH.write(origin))
         text.origin = origin
@@ -77,12 +99,18 @@ class Language:
         """Return a text in this language; a plain str is data and stays as it is."""
         return self.write(text.origin) if isinstance(text, Text) else text
 
-    def write(self, origin: Message | Joined) -> str:
+    def write(self, origin: Origin) -> str:
         """Return a message with its values in this language."""
-        if isinstance(origin, Joined):
-            return origin.separator.join(self.text(part) for part in origin.parts)
-        values = {name: self.value(value) for name, value in origin.values.items()}
-        return self.template(origin).format(**values)
+        match origin:
+            case Joined(separator, parts):
+                return self.text(separator).join(map(self.text, parts))
+            case Numeral(english):
+                return self.number(english)
+            case Changed(text, change):
+                return change(self.text(text))
+            case Message(values=values):
+                filled = {name: self.value(value) for name, value in values.items()}
+                return self.template(origin).format(**filled)
 
     def template(self, message: Message) -> str:
         """Return a message in this language, its placeholders unfilled."""
@@ -117,6 +145,16 @@ def trn(one: str, many: str, n: int, /, **values: object) -> Text:
 def join_texts(separator: str, texts: Iterable[str]) -> Text:
     """Return texts and data one after the other."""
     return Text.of(Joined(separator, tuple(texts)))
+
+
+def number_text(english: str) -> Text:
+    """Return a number that was written in English, such as ``1,234.5 s``."""
+    return Text.of(Numeral(english))
+
+
+def changed(text: str, change: Callable[[str], str]) -> str:
+    """Return a text with its words changed in whatever language they are read."""
+    return Text.of(Changed(text, change)) if isinstance(text, Text) else change(text)
 
 
 def placeholders(message: str) -> frozenset[str]:

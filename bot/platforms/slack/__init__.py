@@ -34,7 +34,7 @@ from bot.platforms.slack.home_tab import HomeTab
 from bot.platforms.slack.members import MemberNames
 from bot.platforms.slack.messages.intake import EditListener, MessageListener, StopEvents
 from bot.platforms.slack.notices import AskerButtons
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.people_channel import CaseButtons
 from bot.platforms.slack.reindex_runs import ReindexListener, RunMessages
 from bot.platforms.slack.slash_commands import COMMAND_SPELLING, SlashCommands
@@ -56,7 +56,8 @@ def mount(
 ) -> None:
     """Receive Slack's events and hold the channel's session while an application runs.
 
-    With an app-level token events come over a socket, and no route is served.
+    With an app-level token events come over a socket, and no route is served; neither where others
+    receive.
     """
     settings = channel.settings
     screen = RunMessages(channel.client, channel, tenant=context.tenant)
@@ -67,6 +68,8 @@ def mount(
     dispatcher = Dispatcher(bolt, channel.identity)
     app.cleanup_ctx.append(lambda _: _running(channel, context.names))
     followers.mount(app)
+    if not settings.receives:
+        return
     if settings.slack_app_token is not None:
         SocketMode(
             dispatcher,
@@ -150,7 +153,7 @@ def _targets(channel: SlackChannel, context: ChatContext) -> ActionTargets:
         interactions=context.interactions,
         colleague=channel.colleagues.of,
         # A command may be answered in a direct message, so its asker may act on it anywhere.
-        anywhere=lambda message: response_url_of(message) is not None,
+        anywhere=is_command,
     )
 
 

@@ -53,7 +53,7 @@ from bot.platforms.slack.payloads.actions import (
     NOTE_FORM,
     REPLY_FORM,
 )
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.payloads.markup import bold, escaped, escaped_label, inert, to_mrkdwn
 from bot.platforms.slack.rendering import (
     SECTION_LIMIT,
@@ -147,7 +147,7 @@ def _asker(message: Message, view: CaseView) -> str:
 
 def _where(message: Message, links: CaseLinks) -> str:
     origin = "Asked in a direct message" if message.private else "Asked in a channel"
-    if response_url_of(message):
+    if is_command(message):
         origin = "Asked by a command"
     thread = f"<{links.thread}|Open the thread>" if links.thread else origin
     board = web_url(links.board)

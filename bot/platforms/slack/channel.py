@@ -31,8 +31,9 @@ from bot.platforms.slack.messages.progress import ProgressStatus, ReplyOrder
 from bot.platforms.slack.messages.replies import CommandReplies, PrivateReplies, Replies
 from bot.platforms.slack.messages.sessions import AgentSessions
 from bot.platforms.slack.notices import AskerNotices, Digests
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.payloads.metadata import ts_of
+from bot.platforms.slack.payloads.response_urls import ResponseUrls
 from bot.platforms.slack.people_channel import PeopleChannel
 
 _TIMEOUT_SECONDS = 15
@@ -99,7 +100,8 @@ class SlackChannel:
         self._notices = AskerNotices(client, notes)
         self.cases_changed: Callable[..., None] = _draw_nothing
         self._replies = Replies(client, self.people)
-        self._command_replies = CommandReplies(client, notes, self.people)
+        self.response_urls = ResponseUrls(settings)
+        self._command_replies = CommandReplies(client, notes, self.people, self.response_urls)
         self._status = ProgressStatus(client, notes, self.background, self.sessions)
         self._order = ReplyOrder(
             lambda channel: client.caller.until_allowed("chat.postMessage", channel)
@@ -156,18 +158,18 @@ class SlackChannel:
             self._order.ended(message)
             await self._status.remove(message)
             return
-        if not response_url_of(message):
+        if not is_command(message):
             self._order.begun(message)
         await self._status.show(message, activity)
 
     def turn(self, message: Message) -> AbstractAsyncContextManager[None]:
         """Hold the turn to reply, in the order of questions; a reply to a command never waits."""
-        return nullcontext() if response_url_of(message) else self._order.turn(message)
+        return nullcontext() if is_command(message) else self._order.turn(message)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
         """Post what is not posted yet; messages seen by ``find`` are not looked up again."""
         message = delivery.message
-        if response_url_of(message):
+        if is_command(message):
             return await self._command_replies.deliver(delivery)
         if delivery.outcome.ephemeral and not message.private:
             async with self._cleared_if_refused(message):
@@ -187,7 +189,7 @@ class SlackChannel:
 
     async def find(self, delivery: Delivery) -> PostedRef | None:
         """Find a delivery in its thread, by metadata; None unless it is complete."""
-        if response_url_of(delivery.message):
+        if is_command(delivery.message):
             return await self._command_replies.find(delivery)
         async with self._cleared_if_refused(delivery.message):
             ref = await self._replies.find(delivery)

@@ -30,7 +30,7 @@ from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.members import is_shared_channel
 from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.payloads.markup import bold, escaped
 from bot.platforms.slack.payloads.metadata import (
     MessageLabel,
@@ -191,7 +191,7 @@ class AskerNotices:
 
     async def _place(self, message: Message) -> Place:
         """Return the thread of a question; for a command, which has none, a direct message."""
-        if not response_url_of(message):
+        if not is_command(message):
             return thread_of(message)
         return Place(
             await self._client.conversations_open(message.author.id), None, since=ts_of(message)
@@ -205,7 +205,7 @@ class AskerNotices:
 
     async def _question_line(self, message: Message) -> str:
         """Return a line that names a question asked by command, "" for any other question."""
-        if not response_url_of(message):
+        if not is_command(message):
             return ""
         return f"You asked by command: {clip(await self._question(message), _LONGEST_QUESTION)}"
 

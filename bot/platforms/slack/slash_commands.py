@@ -6,7 +6,6 @@ Slack sends a command once, so a failure is reported at once. Only colleagues ma
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -89,7 +88,7 @@ class Command:
             else read(unescaped(self.text), COMMAND_SPELLING)
         )
 
-    def question(self, text: str, tenant: str, now: datetime) -> Message:
+    def question(self, text: str, tenant: str, now: datetime, reply_to: str) -> Message:
         """Return a question as a message of the sender, in a thread that nobody else sees."""
         name = f"command:{self.trigger_id}"
         return Message(
@@ -99,7 +98,7 @@ class Command:
             text=text,
             received_at=now,
             private=True,
-            reply_to=json.dumps({"response_url": self.response_url}),
+            reply_to=reply_to,
         )
 
 
@@ -222,7 +221,8 @@ class SlashCommands:
 
     async def _ask(self, command: Command, text: str) -> MessageForm:
         """Put a question into the inbox; its answer is delivered later, to its asker alone."""
-        question = command.question(text, self.context.tenant, datetime.now(UTC))
+        reply_to = self.channel.response_urls.reply_to(command.response_url)
+        question = command.question(text, self.context.tenant, datetime.now(UTC), reply_to)
         await self.context.inbox.accept(question)
         return plain_message(f"Looking\u2026\n> {clip(text, _LONGEST_ECHO)}")
 

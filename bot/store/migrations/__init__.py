@@ -1,4 +1,4 @@
 """Alembic migrations of the schema, applied at start-up if it is not current."""
 
-HEAD = "0012"
+HEAD = "0013"
 """The last revision; a test compares it with the revision files."""

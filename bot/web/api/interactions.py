@@ -214,7 +214,7 @@ class InteractionsApi:
 
     async def health(self, _: web.Request) -> web.Response:
         """Return 200: the process runs (liveness)."""
-        return json_reply(schemas.Health(status="ok"))
+        return json_reply(schemas.Health(status="ok", role=self.settings.role))
 
     async def ready(self, request: web.Request) -> web.Response:
         """Return whether questions can be answered now (readiness); 503 if a vital part failed."""
@@ -230,7 +230,9 @@ class InteractionsApi:
             )
             for part in parts
         ]
-        body = schemas.Readiness(status="not_ready" if failed else "ready", parts=shown)
+        body = schemas.Readiness(
+            status="not_ready" if failed else "ready", role=self.settings.role, parts=shown
+        )
         return json_reply(body, 503 if failed else 200)
 
     def _message(self, asked: schemas.Ask, person: Person, key: str | None) -> Message:

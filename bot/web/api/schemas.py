@@ -326,9 +326,10 @@ class Working(BaseModel):
 
 
 class Health(BaseModel):
-    """The process runs."""
+    """The process runs, and what it does (FRONTDESK_ROLE)."""
 
     status: Literal["ok"]
+    role: Literal["all", "accept", "work"]
 
 
 class Part(BaseModel):
@@ -344,6 +345,7 @@ class Readiness(BaseModel):
     """Whether questions can be answered now."""
 
     status: Literal["ready", "not_ready"]
+    role: Literal["all", "accept", "work"]
     parts: list[Part]
 
 

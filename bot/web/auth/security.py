@@ -137,9 +137,9 @@ def _is_same_host(request: web.Request, origin: str) -> bool:
 
 
 _LAPSED = web.RequestKey("lapsed_session", LapsedSession)
-_PROBE_PATHS = frozenset({"/health", "/ready"})
+PROBE_PATHS = frozenset({"/health", "/ready"})
 """Called by orchestrators, which use an internal host name."""
-PUBLIC_PATHS = frozenset({*_PROBE_PATHS, *PUBLIC_SIGN_IN_PATHS})
+PUBLIC_PATHS = frozenset({*PROBE_PATHS, *PUBLIC_SIGN_IN_PATHS})
 _STATIC = "/static/"
 _LEAST_ROLES: Mapping[str, Role] = {"/metrics": "expert"}
 """Minimum roles of handlers without a role check; every other handler checks the role itself."""
@@ -198,7 +198,7 @@ class SecurityMiddleware:
             await self._recognise_session(request)
             apply_persona(request)
         elif not await self._token_check.check_bearer(request):
-            if request.path not in _PROBE_PATHS:
+            if request.path not in PROBE_PATHS:
                 check_public_host(request, self._identities.public_origin)
             check_origin(request, self._identities.public_origin)
             await self._recognise_session(request)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from multidict import MultiMapping
 
+from bot.domain.texts import tr
 from bot.learning.answer_csv import chosen_of, day_of_text, spaces_of
 from bot.learning.answer_drafts import Draft
 from bot.learning.answer_review import AnswerDetails, AnswerReview
@@ -16,11 +17,11 @@ from bot.learning.reviewed_answers import AnswerAct, AnswerText, ReadersBound, R
 from rag.types import EVERYONE, Principal
 
 ACT_LABELS: Mapping[AnswerAct, str] = {
-    "approve": "Approve: answer with it",
-    "submit": "Send to review",
-    "save": "Save",
-    "reject": "Reject",
-    "withdraw": "Withdraw it",
+    "approve": tr("Approve and publish"),
+    "submit": tr("Submit for review"),
+    "save": tr("Save"),
+    "reject": tr("Reject"),
+    "withdraw": tr("Withdraw"),
 }
 
 

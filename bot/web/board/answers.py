@@ -11,6 +11,7 @@ from bot.chat.response_view import reader_label
 from bot.domain.cases import Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId
+from bot.domain.texts import tr
 from bot.learning.answer_csv import COLUMNS, row_of
 from bot.learning.answer_review import AnswerReview, link_of
 from bot.learning.reviewed_answers import (
@@ -33,6 +34,7 @@ from bot.web.board.answer_form import (
 from bot.web.board.case_page import expert_actor
 from bot.web.board.layout import FilterForm, csv_response, render_page, utc_now
 from bot.web.pages.safe_html import openable
+from bot.web.problems import problem
 from ingestion.validation import describe_readers
 from rag.errors import RagError
 
@@ -44,18 +46,18 @@ MOST_ROWS = 1_000
 """Rows of the CSV."""
 
 STATE_LABELS: Mapping[AnswerState, str] = {
-    "draft": "Draft",
-    "in_review": "In review",
-    "live": "Live",
-    "rejected": "Rejected",
-    "expired": "To be looked at again",
-    "withdrawn": "Withdrawn",
+    "draft": tr("Draft"),
+    "in_review": tr("In review"),
+    "live": tr("Published"),
+    "rejected": tr("Rejected"),
+    "expired": tr("Review due"),
+    "withdrawn": tr("Withdrawn"),
 }
 _TABS: Mapping[str, tuple[str, frozenset[AnswerState]]] = {
-    "": ("To review", frozenset({"in_review", "expired"})),
-    "drafts": ("Drafts", frozenset({"draft"})),
-    "live": ("Live", frozenset({"live"})),
-    "over": ("Rejected and withdrawn", frozenset({"rejected", "withdrawn"})),
+    "": (tr("To review"), frozenset({"in_review", "expired"})),
+    "drafts": (tr("Drafts"), frozenset({"draft"})),
+    "live": (tr("Published"), frozenset({"live"})),
+    "over": (tr("Rejected and withdrawn"), frozenset({"rejected", "withdrawn"})),
 }
 
 
@@ -127,7 +129,7 @@ class AnswerPages:
             typed = form_of(form) if "question" in form else None
             return await self._one(request, trouble=str(refused), typed=typed)
         except InteractionUnknown as error:
-            raise web.HTTPNotFound(text=str(error)) from error
+            raise problem(404, str(error)) from error
         raise web.HTTPSeeOther(f"{PATH}/{answer_id}")
 
     async def draft(self, request: web.Request) -> web.Response:
@@ -160,7 +162,7 @@ class AnswerPages:
                 return _render(request, str(refused), standard_context(form_of(form), self.review))
             return await self._draft(request, case, trouble=str(refused), typed=form_of(form))
         except InteractionUnknown as error:
-            raise web.HTTPNotFound(text=str(error)) from error
+            raise problem(404, str(error)) from error
         if act == "save" or answer.version:
             raise web.HTTPSeeOther(f"{PATH}/{answer.id}")
         return await self._apply(request, answer.id, act, actor)
@@ -175,7 +177,7 @@ class AnswerPages:
         except ActRefused as refused:
             return await self._one(request, trouble=str(refused), answer_id=answer_id)
         except InteractionUnknown as error:
-            raise web.HTTPNotFound(text=str(error)) from error
+            raise problem(404, str(error)) from error
         raise web.HTTPSeeOther(f"{PATH}/{answer_id}")
 
     async def take(self, request: web.Request) -> web.Response:
@@ -187,9 +189,7 @@ class AnswerPages:
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise web.HTTPUnprocessableEntity(
-                text="The file is no text in UTF-8. Save it as CSV UTF-8."
-            ) from None
+            raise problem(422, tr("The file is not UTF-8 text. Save it as CSV UTF-8.")) from None
         dry_run = form.get("dry_run") == "1"
         viewer = await viewer_of(request, self.tenant)
         result = await self.review.take_rows(text, viewer=viewer, actor=actor, dry_run=dry_run)
@@ -217,7 +217,7 @@ class AnswerPages:
         try:
             details = await self.review.one(answer_id or request.match_info["id"], viewer, actor)
         except InteractionUnknown as error:
-            raise web.HTTPNotFound(text=str(error)) from error
+            raise problem(404, str(error)) from error
         return _render(request, trouble, details_context(details, typed))
 
     async def _draft(
@@ -239,12 +239,14 @@ class AnswerPages:
                 trouble = str(error) if isinstance(error, ActRefused) else _NO_MODEL_NOW
                 draft, near = await self.review.draft(case, viewer)
         except InteractionUnknown as error:
-            raise web.HTTPNotFound(text=str(error)) from error
+            raise problem(404, str(error)) from error
         context = draft_context(draft, near, typed, self.review)
         return _render(request, trouble, context)
 
 
-_NO_MODEL_NOW = "The model can't be asked just now. The replies are below as they were written."
+_NO_MODEL_NOW = tr(
+    "The model is unavailable right now. The replies are shown below as they were written."
+)
 
 
 def _render(request: web.Request, trouble: str, context: Mapping[str, object]) -> web.Response:
@@ -258,13 +260,13 @@ def _render(request: web.Request, trouble: str, context: Mapping[str, object]) -
 def _act(given: str) -> AnswerAct:
     act = next((each for each in ANSWER_ACTS if each == given), None)
     if act is None:
-        raise web.HTTPUnprocessableEntity(text=f"There is no act {given[:40]!r}.")
+        raise problem(422, tr("There is no action “{name}”.", name=given[:40]))
     return act
 
 
 def _version(given: str) -> int:
     if not (given.isascii() and given.isdigit()):
-        raise web.HTTPUnprocessableEntity(text=f"The version {given[:40]!r} is no number.")
+        raise problem(422, tr("The version “{given}” is not a number.", given=given[:40]))
     return int(given)
 
 

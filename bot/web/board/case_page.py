@@ -15,6 +15,7 @@ from aiohttp import web
 from bot.domain.cases import Act, ActDetail, Actor, actor_of
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId, Person
+from bot.domain.texts import tr
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import LONGEST_REPLY, Casework, QuestionLinks, expert_named
 from bot.escalations.lifecycle import (
@@ -27,6 +28,7 @@ from bot.web.board.case_page_view import PAGE_ACTS, case_page_view
 from bot.web.board.escalations import PATH
 from bot.web.board.layout import render_page
 from bot.web.pages import redirect_unless_fragment, wants_fragment
+from bot.web.problems import Problem, problem
 from rag.errors import RagError
 from rag.types import Principal
 
@@ -47,7 +49,7 @@ class Draft:
         return dict(self.corrections).get(number)
 
 
-ANONYMOUS_NAME = "The help desk"
+ANONYMOUS_NAME = "Help desk"
 """The name shown for an expert without a name."""
 
 REFRESH = "look"
@@ -215,14 +217,14 @@ _CORRECTIONS: Mapping[str, Act] = {"amend": "amend", "retract": "retract"}
 def _act_of(given: str) -> tuple[Act, int]:
     """Return the act that a button names, and the reply that it corrects; 0 for none.
 
-    Raises HTTPUnprocessableEntity.
+    Raises Problem (422).
     """
     name, _, number = given.partition(":")
     if name in _CORRECTIONS and re.fullmatch("[1-9][0-9]{0,8}", number):
         return _CORRECTIONS[name], int(number)
     act = next((each for each in PAGE_ACTS if each == given), None)
     if act is None:
-        raise web.HTTPUnprocessableEntity(text=f"There is no act {given[:40]!r}.")
+        raise problem(422, tr("There is no action “{name}”.", name=given[:40]))
     return act, 0
 
 
@@ -259,5 +261,5 @@ def _case_id(request: web.Request) -> InteractionId:
     return InteractionId(request.match_info["id"])
 
 
-def _not_found() -> web.HTTPNotFound:
-    return web.HTTPNotFound(text="There is no such question on the people's list any more.")
+def _not_found() -> Problem:
+    return problem(404, tr("This escalation no longer exists."))

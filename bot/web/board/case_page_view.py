@@ -10,11 +10,11 @@ from typing import get_args
 from markupsafe import Markup
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
-from bot.answering.reply_text import MISSING_INTRO
 from bot.domain.cases import Act, Actor, Case, CaseStep, State
 from bot.domain.errors import ActRefused
 from bot.domain.interactions import Source
 from bot.domain.markdown import clip
+from bot.domain.texts import join_texts, tr
 from bot.escalations.case_view import CaseView, is_keepable, step_label
 from bot.escalations.history import own_reply, standing_replies
 from bot.escalations.lifecycle import (
@@ -128,7 +128,7 @@ def case_page_view(
         version=case.version,
         question=case.question,
         state=status.state,
-        label="You have it" if mine else state_label(case, now),
+        label=tr("Assigned to you") if mine else state_label(case, now),
         age=time_in_state(case, now),
         late=is_late(case, now, patience),
         who=labels.asker(case),
@@ -229,24 +229,34 @@ def _finding(case: Case, finding: SearchFinding) -> FindingView:
 
 def _reasons(case: Case, finding: SearchFinding) -> tuple[str, ...]:
     """Return why a person is asked, as sentences."""
-    why = [_REASON_TEXTS[case.reason]]
+    why: list[str] = [_REASON_TEXTS[case.reason]]
     if case.reason in _MAYBE_NOT_SEARCHED and not _was_searched(finding):
-        why = [f"{why[0]} {_NOT_SEARCHED}"]
+        why = [join_texts(" ", (why[0], _NOT_SEARCHED))]
     elsewhere = finding.interaction_id != case.interaction_id
     if elsewhere and finding.question not in case.question:
         why.append(
-            f"Before that, the question was: \u201c{labels.one_line(finding.question)}\u201d"
+            tr(
+                "Before that, the question was: \u201c{question}\u201d",
+                question=labels.one_line(finding.question),
+            )
         )
     if finding.confidence is not None and finding.threshold is not None:
-        enough = "is" if finding.confidence >= finding.threshold else "is not"
-        guess = " It was shown as a guess." if finding.gate == "unsure" else ""
-        why.append(
-            f"The chance of a right answer was put at {finding.confidence:.0%}. That {enough} "
-            f"enough: answers are given from {finding.threshold:.0%} up.{guess}"
-        )
+        why.append(_confidence_text(finding, finding.confidence, finding.threshold))
     if finding.missing:
-        why.append(f"{MISSING_INTRO} {finding.missing}")
+        why.append(tr("The wiki doesn't say: {missing}", missing=finding.missing))
     return tuple(why)
+
+
+def _confidence_text(finding: SearchFinding, confidence: float, threshold: float) -> str:
+    told = {"confidence": f"{confidence:.0%}", "threshold": f"{threshold:.0%}"}
+    if confidence >= threshold:
+        return tr("Confidence {confidence}, above the threshold of {threshold}.", **told)
+    if finding.gate == "unsure":
+        return tr(
+            "Confidence {confidence}, below the threshold of {threshold}. It was shown as a guess.",
+            **told,
+        )
+    return tr("Confidence {confidence}, below the threshold of {threshold}.", **told)
 
 
 def _with_ellipsis(source: Source) -> Source:
@@ -259,15 +269,15 @@ def _was_searched(finding: SearchFinding) -> bool:
     return bool(finding.gate or finding.suggestions or finding.passages or finding.hidden)
 
 
-_NOT_SEARCHED = "Nothing was looked up."
+_NOT_SEARCHED = tr("Nothing was searched.")
 _MAYBE_NOT_SEARCHED = frozenset({"asked_for_human", "unavailable"})
 """The reasons for which there may have been no search."""
 
 _REASON_TEXTS = {
-    "asked_for_human": "The asker wants a person.",
-    "low_confidence": "Pages were found, but not clearly the right ones.",
-    "nothing_found": "No page comes close to the question.",
-    "unsupported": "An answer was drafted, but the pages do not support it, so it was dropped.",
-    "unavailable": "Something did not work when it was asked.",
-    "undelivered": "There was an answer, but the platform did not take it; nobody saw it.",
+    "asked_for_human": tr("The asker wants to talk to a person."),
+    "low_confidence": tr("Pages were found, but it is not clear that they answer the question."),
+    "nothing_found": tr("No page matches the question."),
+    "unsupported": tr("An answer was drafted, but the pages don't support it, so it was dropped."),
+    "unavailable": tr("A technical problem occurred when it was asked."),
+    "undelivered": tr("There was an answer, but it could not be delivered, so nobody saw it."),
 }

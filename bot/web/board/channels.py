@@ -26,6 +26,7 @@ from bot.chat.documents import Documents
 from bot.domain.messages import Policy
 from bot.domain.ports import Policies
 from bot.domain.settings import Settings
+from bot.domain.texts import join_texts, tr
 from bot.learning.shadow_mode import LIVE_MODES, DraftReview
 from bot.web.auth.identity import require_role
 from bot.web.board.layout import audit_name, render_page
@@ -35,10 +36,6 @@ from bot.web.problems import problem
 PATH = f"{SETTINGS_PATH}/channel"
 
 _CHANNEL = re.compile(r"[a-z][a-z0-9_-]*:[^\s\x00-\x1f\x7f]+")
-_CHANGED = (
-    "Somebody else changed it meanwhile: it is now answered from {}. "
-    "What is chosen below was not saved. Save it again if it still holds."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +70,13 @@ class ChannelPage:
         channel, mode = _channel(str(sent.get("channel", ""))), str(sent.get("mode", ""))
         live = next((each for each in LIVE_MODES if each == mode), None)
         if live is None:
-            raise problem(422, "That is no mode.", cure=f"Choose one of {', '.join(LIVE_MODES)}.")
+            raise problem(
+                422,
+                tr("This is not a valid mode."),
+                cure=tr("Choose one of {choices}.", choices=", ".join(LIVE_MODES)),
+            )
         if not await self.drafts.go_live(channel, live, actor=f"board:{audit_name(person)}"):
-            raise problem(409, "The channel is not in shadow mode any more.")
+            raise problem(409, tr("The channel is no longer in shadow mode."))
         raise web.HTTPSeeOther(f"{PATH}?{urlencode({'channel': channel})}")
 
     async def save(self, request: web.Request) -> web.Response:
@@ -88,11 +89,16 @@ class ChannelPage:
             form = await self._form(channel)
             before = form.policy
             if sent.get("seen") != _seen(before):
-                wrong = _CHANGED.format(spaces_in_words(before))
+                wrong = tr(
+                    "Someone else has changed this in the meantime: answers now come from "
+                    "{spaces}. Your selection below was not saved. Save it again if it is still "
+                    "right.",
+                    spaces=spaces_in_words(before),
+                )
                 return await self._render(request, form, chosen, status=409, wrong=wrong)
             read = read_form(_with_spaces(before, chosen), form)
             if isinstance(read, InvalidSettings):
-                wrong = " ".join(read.errors.values())
+                wrong = join_texts(" ", read.errors.values())
                 return await self._render(request, form, chosen, status=422, wrong=wrong)
             # Without a choice an empty set stays one: to mean all spaces there would open them.
             after = before if not chosen and before.spaces == frozenset() else read
@@ -145,7 +151,9 @@ def _channel(name: str) -> str:
     if len(name) <= LONGEST_NAME and _CHANNEL.fullmatch(name):
         return name
     raise problem(
-        422, "That is no channel.", cure="Name it as slack:C0123 or teams:19:abc@thread.tacv2."
+        422,
+        tr("This is not a valid channel."),
+        cure=tr("Enter it like slack:C0123 or teams:19:abc@thread.tacv2."),
     )
 
 

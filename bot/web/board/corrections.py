@@ -9,13 +9,14 @@ from typing import Literal
 
 from aiohttp import web
 
+from bot.domain.texts import tr
 from bot.learning.corrected_pages import CorrectedPages, ShownCorrections
 from bot.learning.corrections import CorrectionReports
 from bot.web.auth.identity import require_role, role_of, viewer_of
 from bot.web.board import labels
-from bot.web.board.figures import plural
 from bot.web.board.layout import PAGE_SIZE, audit_name, list_link, render_page, utc_now
 from bot.web.pages.safe_html import openable
+from bot.web.problems import problem
 
 PATH = "/board/corrections"
 _MOST_OFFSET = 5
@@ -52,7 +53,6 @@ class CorrectionsPage:
             "held": await self._held(request),
             "first": PATH if offset else "",
             "more": list_link(PATH, more) if len(found) > PAGE_SIZE else "",
-            "plural": plural,
             "words": labels,
         }
         return render_page(request, "board/corrections.html", context)
@@ -63,7 +63,7 @@ class CorrectionsPage:
         form = await request.post()
         decision = _DECISIONS.get(str(form.get("decision", "")))
         if decision is None:
-            raise web.HTTPUnprocessableEntity(text="Choose to release or to drop them.")
+            raise problem(422, tr("Choose whether to send or discard them."))
         actor = f"board:{audit_name(person)}"
         space = str(form.get("space", ""))
         await self.reports.decide(self.tenant, space, decision, self.clock(), actor)

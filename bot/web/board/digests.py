@@ -11,11 +11,13 @@ from aiohttp import web
 
 from bot.domain.messages import Person
 from bot.domain.record_reports import last_days
+from bot.domain.texts import tr
 from bot.domain.users import Role
 from bot.learning.digest import EMAIL, DigestRecord, FindsStalePages, Schedule, Subscription
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels
 from bot.web.board.layout import audit_name, render_page, utc_now
+from bot.web.problems import problem
 from rag.errors import RagError
 
 PATH = "/board/insights/digests"
@@ -77,7 +79,7 @@ class DigestsPage:
             raise web.HTTPSeeOther(PATH)
         found = await self.record.one(self.tenant, target)
         if found is None or not _may_change(found, person, role):
-            raise web.HTTPNotFound(text="There is no such digest that you may switch.")
+            raise problem(404, tr("This digest does not exist, or you can't change it."))
         if form.get("switch") == "on":
             again = replace(found, created_by=audit_name(person), created_at=self.clock())
             await self.record.subscribe(self.tenant, again, actor=actor)
@@ -90,13 +92,16 @@ class DigestsPage:
     ) -> None:
         to = address.lower()
         if not self.mail or not _ADDRESS.fullmatch(to):
-            raise web.HTTPUnprocessableEntity(text=f"No mail can be sent to {address[:80]!r}.")
+            raise problem(422, tr("Email can't be sent to “{address}”.", address=address[:80]))
         if role != "admin" and (owner or to != (person.email or "").lower()):
-            raise web.HTTPForbidden(text="Only admins send digests to the addresses of others.")
+            raise problem(403, tr("Only admins can send digests to other people."))
         new = Subscription(f"{EMAIL}:{to}", audit_name(person), self.clock(), email=to, owner=owner)
         known = await self.record.one(self.tenant, new.target)
         if known is not None and owner and not known.owner:
-            raise web.HTTPConflict(text=f"{to} gets the whole digest, or switched it off.")
+            raise problem(
+                409,
+                tr("{address} gets the full digest already, or has turned it off.", address=to),
+            )
         await self.record.subscribe(self.tenant, new, actor=f"board:{person.id}")
 
 
@@ -109,7 +114,10 @@ def _may_change(of: Subscription, person: Person, role: Role) -> bool:
 def _place(of: Subscription) -> str:
     """Return where a digest goes."""
     if of.platform == EMAIL:
-        return f"Mail to {of.address}{f', pages of {of.owner} alone' if of.owner else ''}"
+        if not of.owner:
+            return tr("Email to {address}", address=of.address)
+        return tr("Email to {address}, pages of {owner} only", address=of.address, owner=of.owner)
     if of.reader is not None:
-        return f"{labels.PLATFORMS.get(of.platform, of.platform)}, to {of.email or of.created_by}"
+        platform = labels.PLATFORMS.get(of.platform, of.platform)
+        return tr("{platform}, to {who}", platform=platform, who=of.email or of.created_by)
     return labels.place(of.target, private=False)

@@ -15,6 +15,7 @@ from bot.chat.documents import Documents, NextRuns, Reindex, SeenBy
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import Person
 from bot.domain.ports import Audits
+from bot.domain.texts import tr
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels
 from bot.web.board.layout import audit_name, render_page, utc_now
@@ -74,7 +75,7 @@ class DocumentPages:
             (one for one in await self.documents.spaces(seen_by) if one.name == name), None
         )
         if space is None:
-            raise web.HTTPNotFound(text="There is no such space, or nothing in it is for you.")
+            raise problem(404, tr("This space does not exist, or you can't read anything in it."))
         searched = request.query.get("words", "")[:_MAX_SEARCH]
         found = await self.documents.documents(
             name, seen_by, words=searched, after=request.query.get("after", ""), limit=PAGE_SIZE + 1
@@ -119,7 +120,7 @@ class DocumentPages:
         async with receive_form(request, self.data_dir, self.bounds) as form:
             space = form.texts.get("space", "").strip()
             if not form.files:
-                troubles.append("Choose a file first.")
+                troubles.append(tr("Choose a file first."))
             for file in form.files:
                 try:
                     added = await self.documents.add(
@@ -154,7 +155,7 @@ class DocumentPages:
         space, dry_run = str(form.get("space", "")) or None, "dry_run" in form
         page = str(form.get("page", "")).strip()[:_MAX_PAGE_ADDRESS]
         if "one_page" in form and not page:
-            raise problem(422, "Name the page: its address, as the browser shows it.")
+            raise problem(422, tr("Enter the address of the page as your browser shows it."))
         await self.reindexing.start(
             space,
             by=audit_name(person),

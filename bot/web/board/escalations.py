@@ -13,6 +13,7 @@ from aiohttp import web
 from bot.domain.cases import Case, CaseQuery, State, actor_of
 from bot.domain.messages import InteractionId, Person
 from bot.domain.record_search import CaseCounts
+from bot.domain.texts import join_texts, tr
 from bot.escalations.lifecycle import OWNED, SETTLED, WAITING, display_name
 from bot.escalations.ports import Cases
 from bot.store.search import StoredSearches
@@ -32,21 +33,21 @@ class Tab:
 
 
 TABS = (
-    Tab("waiting", "Waiting", WAITING),
-    Tab("mine", "Mine", OWNED, own=True),
-    Tab("claimed", "Claimed", frozenset({"claimed"})),
-    Tab("answered", "Answered", frozenset({"answered"})),
-    Tab("settled", "Settled", SETTLED),
-    Tab("all", "All"),
+    Tab("waiting", tr("Waiting"), WAITING),
+    Tab("mine", tr("Mine"), OWNED, own=True),
+    Tab("claimed", tr("Claimed"), frozenset({"claimed"})),
+    Tab("answered", tr("Answered"), frozenset({"answered"})),
+    Tab("settled", tr("Closed"), SETTLED),
+    Tab("all", tr("All")),
 )
 
 _EMPTY_TEXTS: Mapping[str, str] = {
-    "waiting": "Nobody waits. When a question goes to people, it appears here.",
-    "mine": "You have no question. Claim one of those that wait.",
-    "claimed": "Nobody is working on a question.",
-    "answered": "No answer waits for its asker to say whether it helped.",
-    "settled": "Nothing is settled yet.",
-    "all": "No question has gone to people yet.",
+    "waiting": tr("Nothing is waiting. Questions handed over to people appear here."),
+    "mine": tr("You have no questions. Claim one from the Waiting tab."),
+    "claimed": tr("Nobody is working on a question."),
+    "answered": tr("No answers are waiting for feedback from the asker."),
+    "settled": tr("Nothing has been closed yet."),
+    "all": tr("No questions have been handed over yet."),
 }
 
 
@@ -125,25 +126,27 @@ def case_lines(cases: Sequence[Case], now: datetime, patience: timedelta) -> tup
 
 def empty_text(tab: Tab, looked_for: str) -> str:
     """Return the text of an empty list."""
-    return (
-        "None of these questions has all of these words." if looked_for else _EMPTY_TEXTS[tab.name]
-    )
+    return tr("No matching questions.") if looked_for else _EMPTY_TEXTS[tab.name]
 
 
 def state_label(case: Case, now: datetime) -> str:
     """Return a case's state in words, with its waiting time or its owner."""
     state = case.status.state
     if state in WAITING:
-        return f"{labels.STATES[state]}, {labels.age(now - case.opened_at)}"
+        return join_texts(", ", (labels.STATES[state], labels.age(now - case.opened_at)))
     if not case.status.owner_id:
         return labels.STATES[state]
-    return f"{labels.STATES[state]} by {display_name(case.status.owner_name)}"
+    return tr(
+        "{state} by {who}",
+        state=labels.STATES[state],
+        who=display_name(case.status.owner_name),
+    )
 
 
 def time_in_state(case: Case, now: datetime) -> str:
     """Return how long ago a case entered its state; empty for a waiting one."""
     waits = case.status.state in WAITING
-    return "" if waits else f"{labels.age(now - case.changed_at)} ago"
+    return "" if waits else tr("{time} ago", time=labels.age(now - case.changed_at))
 
 
 def is_late(case: Case, now: datetime, patience: timedelta) -> bool:

@@ -1,4 +1,4 @@
-"""Format durations, money and shares, and compute the geometry of charts.
+"""Format money and shares, and compute the geometry of charts.
 
 No I/O. A template draws a chart as SVG, with its summary and its table beside it. Lengths are units
 of the view box; y grows downwards, as in SVG.
@@ -11,74 +11,50 @@ from dataclasses import dataclass
 from datetime import date
 from math import ceil, floor, log10
 
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-_FEW_HOURS = 10
-_TWO_DAYS = 48 * _HOUR
+from bot.domain.texts import Text, join_texts, number_text, tr, trn
+from bot.domain.texts.dates import (
+    day_and_month,
+    short_date,
+    unbroken,
+    weekday_and_day,
+)
+
 _CENT = 0.01
 _TOO_FEW_TO_COMPARE = 5
 """Below this earlier count, a change in percent is not meaningful."""
 
 
-def duration(seconds: float) -> str:
-    """Return a duration in at most two units: ``0.8 s``, ``17 min``, ``2 h 5 min``, ``3 days``."""
-    if seconds < 9.95:  # noqa: PLR2004 - one decimal below 10 s; 9.95 would round to 10.0
-        return _unbroken(f"{seconds:.1f} s")
-    if round(seconds) < _MINUTE:
-        return _unbroken(f"{round(seconds)} s")
-    minutes = round(seconds / _MINUTE)
-    if minutes < _HOUR // _MINUTE:
-        return _unbroken(f"{minutes} min")
-    hours, rest = divmod(minutes, _HOUR // _MINUTE)
-    if hours < _FEW_HOURS:
-        return _unbroken(f"{hours} h {rest} min" if rest else f"{hours} h")
-    return _unbroken(f"{round(seconds / _HOUR)} h" if seconds < _TWO_DAYS else _days(seconds))
-
-
-def _days(seconds: float) -> str:
-    return f"{round(seconds / _DAY)} days"
-
-
-def usd(amount: float) -> str:
+def usd(amount: float) -> Text:
     """Return an amount of US dollars; below a cent with four decimals."""
-    return _unbroken(f"{amount:.4f} USD" if 0 < amount < _CENT else f"{amount:,.2f} USD")
+    return number_text(
+        unbroken(f"{amount:.4f} USD" if 0 < amount < _CENT else f"{amount:,.2f} USD")
+    )
 
 
 def percent(share: float | None) -> str:
     """Return a share of 1 in percent; a dash for None."""
-    return "\N{EN DASH}" if share is None else _unbroken(f"{100 * share:.0f} %")
+    return "\N{EN DASH}" if share is None else unbroken(f"{100 * share:.0f} %")
 
 
-def count(number: float) -> str:
+def count(number: float) -> Text:
     """Return a number with thousands separators."""
-    return f"{number:,.0f}"
+    return number_text(f"{number:,.0f}")
 
 
-def plural(number: int, one: str, more: str = "") -> str:
-    """Return a number with its noun: ``1 question``, ``2 questions``."""
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
-
-
-def compared(
-    now: float,
-    then: float,
-    write: Callable[[float], str] = count,
-    *,
-    more: str = "more",
-    less: str = "fewer",
-) -> str:
-    """Return the difference from an earlier figure; in percent if that one is large enough."""
-    if write(now) == write(then):
-        return "the same"
-    words = f"{write(abs(now - then))} {more if now > then else less}"
+def compared(now: float, then: float) -> Text:
+    """Return the difference from an earlier count; in percent if that one is large enough."""
+    if count(now) == count(then):
+        return tr("the same")
+    number = round(abs(now - then))
+    if now > then:
+        words = trn("{n} more", "{n} more", number)
+    else:
+        words = trn("{n} fewer", "{n} fewer", number)
     if then < _TOO_FEW_TO_COMPARE:
         return words
     sign = "+" if now > then else "\N{MINUS SIGN}"
-    return f"{words} ({sign}{percent(abs(now - then) / then)})"
-
-
-def _unbroken(text: str) -> str:
-    """Replace spaces by no-break spaces, so that a figure and its unit stay on one line."""
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
+    share = f"{sign}{percent(abs(now - then) / then)}"
+    return tr("{difference} ({share})", difference=words, share=share)
 
 
 WIDTH, HEIGHT = 340, 150
@@ -86,7 +62,7 @@ LEFT, RIGHT, TOP, BOTTOM = 34, 336, 8, 130
 _STEPS = 3
 """The maximum number of grid lines above the lowest."""
 
-_LAST_NAME = RIGHT - 14
+_LAST_NAME = RIGHT - 18
 """The rightmost x of a label: labels are centred, and must not be cut off."""
 
 _EVERY_DAY = 7
@@ -96,6 +72,7 @@ _WIDE_GAP, _NARROW_GAP = 0.25, 0.1
 """The gap between two bars, as a share of a day's width; narrow beyond a month."""
 
 _MONTH = 31
+_DAY = tr("Day")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +138,15 @@ def stacked(
     summary: str,
     days: Sequence[date],
     series: Sequence[Series],
-    write: Callable[[float], str] = "{:,.0f}".format,
+    *,
+    write: Callable[[float], str] = count,
     mark: Callable[[float], str] | None = None,
+    head: str = _DAY,
 ) -> Chart:
     """Return a stacked bar chart by day, the first series lowest.
 
     Each series must have a value for each day; none is negative. ``mark`` formats a figure for the
-    axis, where space is short; without it ``write`` does.
+    axis, where space is short; without it ``write`` does. ``head`` names the first column.
     """
     totals = [sum(each.values[n] for each in series) for n in range(len(days))]
     grid = scale(max(totals, default=0))
@@ -180,7 +159,7 @@ def stacked(
         names=_names(days),
         spots=_spots(days, series, write),
         keys=tuple(Key(each.name, each.tone, write(sum(each.values))) for each in series),
-        head=("Day", *(each.name for each in series)),
+        head=(head, *(each.name for each in series)),
         rows=tuple(_row(day, n, series, write) for n, day in enumerate(days)),
     )
 
@@ -234,7 +213,7 @@ def _names(days: Sequence[date]) -> tuple[Tick, ...]:
 
 
 def _short(day: date, days: int) -> str:
-    return f"{day:%a} {day.day}" if days <= _EVERY_DAY else f"{day.day} {day:%b}"
+    return weekday_and_day(day) if days <= _EVERY_DAY else day_and_month(day)
 
 
 def _spots(
@@ -248,8 +227,13 @@ def _spots(
 
 
 def _tooltip(day: date, place: int, series: Sequence[Series], write: Callable[[float], str]) -> str:
-    said = [f"{each.name} {write(each.values[place])}" for each in series if each.values[place]]
-    return f"{day:%a} {day.day} {day:%b}: {', '.join(said) or 'nothing'}"
+    said = [
+        join_texts(" ", (each.name, write(each.values[place])))
+        for each in series
+        if each.values[place]
+    ]
+    figures = join_texts(", ", said) if said else tr("nothing")
+    return join_texts(": ", (short_date(day), figures))
 
 
 def _row(

@@ -9,13 +9,16 @@ from datetime import datetime
 from aiohttp import web
 
 from bot.domain.record_reports import last_days
+from bot.domain.texts import tr
+from bot.domain.texts.dates import days_text, long_date
 from bot.learning.gap_views import GapViews, NearPage, SetsGapStates, ShownGap
 from bot.learning.gaps import CHOSEN_STATES, GAP_STATES, ChosenState, GapQuery, GapState
 from bot.web.auth.identity import require_role, viewer_of
 from bot.web.board import labels, layout
-from bot.web.board.figures import compared, plural
+from bot.web.board.figures import compared
 from bot.web.board.layout import FilterForm, audit_name, csv_response, render_page, utc_now
 from bot.web.pages.safe_html import openable
+from bot.web.problems import Problem, problem
 
 PATH = "/board/gaps"
 CSV_PATH = f"{PATH}.csv"
@@ -27,19 +30,19 @@ RECENT = "recent"
 OPEN = "open"
 OPEN_STATES: frozenset[GapState] = frozenset({"new", "taken", "page_written"})
 STATE_LABELS: Mapping[GapState, str] = {
-    "new": "New",
-    "taken": "Taken",
-    "page_written": "Page written",
-    "not_ours": "Not ours",
-    "closed": "Closed",
+    "new": tr("New"),
+    "taken": tr("In progress"),
+    "page_written": tr("Page written"),
+    "not_ours": tr("Out of scope"),
+    "closed": tr("Closed"),
 }
 ACTS: Mapping[ChosenState, str] = {
-    "taken": "Take it",
-    "page_written": "A page is written",
-    "not_ours": "Not ours",
-    "new": "Put it back",
+    "taken": tr("Start work"),
+    "page_written": tr("Page written"),
+    "not_ours": tr("Out of scope"),
+    "new": tr("Put back"),
 }
-UNNAMED = "Words not shown to you"
+UNNAMED = tr("Wording hidden from you")
 _COLUMNS = (
     "gap",
     "name",
@@ -86,7 +89,7 @@ class GapPages:
         more = "" if found.next is None else layout.list_link(PATH, kept, after=str(found.next))
         spans = [
             layout.Choice(
-                f"{each} days", layout.list_link(PATH, kept, days=str(each)), each == days
+                days_text(each), layout.list_link(PATH, kept, days=str(each)), each == days
             )
             for each in layout.SPANS
         ]
@@ -95,7 +98,7 @@ class GapPages:
             "fields": kept,
             "days": days,
             "spans": spans,
-            "states": [(OPEN, "Open"), *STATE_LABELS.items(), ("all", "All")],
+            "states": [(OPEN, tr("Open")), *STATE_LABELS.items(), ("all", tr("All"))],
             "narrowed": bool(kept["words"]) or kept["state"] != OPEN,
             "first": layout.list_link(PATH, kept) if offset else "",
             "more": more,
@@ -131,7 +134,7 @@ class GapPages:
         given = str((await request.post()).get("state", ""))
         state = next((each for each in CHOSEN_STATES if each == given), None)
         if state is None:
-            raise web.HTTPUnprocessableEntity(text=f"There is no state {given[:40]!r} to choose.")
+            raise problem(422, tr("There is no status “{name}”.", name=given[:40]))
         gap, name = request.match_info["id"], audit_name(person)
         actor = f"board:{person.id}"
         if not await self.states.set_state(self.tenant, gap, state, actor=actor, name=name):
@@ -163,30 +166,36 @@ class GapPages:
 
 def name_of(gap: ShownGap) -> str:
     """Return a gap's name; without one what it is near."""
-    near = f", near \u201c{gap.pages[0].title}\u201d" if gap.pages else ""
-    return gap.name or f"{UNNAMED}{near}"
+    if gap.name or not gap.pages:
+        return gap.name or UNNAMED
+    return tr("Wording hidden from you, close to “{page}”", page=gap.pages[0].title)
 
 
 def trend(gap: ShownGap) -> str:
     """Return a gap's number of questions against the span before, in words."""
     now, before = gap.summary.questions, gap.summary.before
     if not before:
-        return "none before"
-    return "as many before" if now == before else f"{compared(now, before)} than before"
+        return tr("none before")
+    if now == before:
+        return tr("as many before")
+    return tr("{difference} than before", difference=compared(now, before))
 
 
 def state_text(gap: ShownGap) -> str:
     """Return a gap's state, with who set it."""
     summary = gap.summary
-    by = f" by {summary.state_by}" if summary.state_by and summary.state != "new" else ""
-    return f"{STATE_LABELS[summary.state]}{by}"
+    state = STATE_LABELS[summary.state]
+    if not summary.state_by or summary.state == "new":
+        return state
+    return tr("{state} by {who}", state=state, who=summary.state_by)
 
 
 def answered_text(gap: ShownGap) -> str:
     """Return since when a closed gap is answered, and by which page."""
-    by = f" by \u201c{gap.answered_by.title}\u201d" if gap.answered_by else ""
-    at = gap.summary.state_at
-    return f"answered since {at.day} {at:%B %Y}{by}"
+    date = long_date(gap.summary.state_at)
+    if gap.answered_by is None:
+        return tr("answered since {date}", date=date)
+    return tr("answered since {date} by “{page}”", date=date, page=gap.answered_by.title)
 
 
 def _shared_context() -> dict[str, object]:
@@ -196,7 +205,6 @@ def _shared_context() -> dict[str, object]:
         "trend": trend,
         "state_text": state_text,
         "answered_text": answered_text,
-        "plural": plural,
         "href_of": openable,
     }
 
@@ -247,5 +255,5 @@ def _page_text(page: NearPage) -> str:
     return f"{page.title} ({page.space})"
 
 
-def _not_found() -> web.HTTPNotFound:
-    return web.HTTPNotFound(text="There is no such gap any more.")
+def _not_found() -> Problem:
+    return problem(404, tr("This gap no longer exists."))

@@ -16,9 +16,10 @@ from bot import __version__
 from bot.domain.errors import BotError
 from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.settings import Settings
+from bot.domain.texts import join_texts, tr, trn
+from bot.domain.texts.dates import duration
 from bot.web.auth.code_flow import CALLBACK_PATH
 from bot.web.auth.identity import require_role
-from bot.web.board.figures import duration, plural
 from bot.web.board.layout import render_page, utc_now
 
 PATH = "/board/parts"
@@ -28,11 +29,11 @@ _COMMAND = re.compile(r"(?:python -m |make )\S.*$")
 _WORD = re.compile(r"[a-z]+[ .,:]")
 
 _STATES: Mapping[str, str] = {
-    "failed": "Broken",
-    "paused": "Paused",
-    "limited": "Limit reached",
-    "ready": "Works",
-    "absent": "Not set up",
+    "failed": tr("Failed"),
+    "paused": tr("Paused"),
+    "limited": tr("Limited"),
+    "ready": tr("Working"),
+    "absent": tr("Not set up"),
 }
 """State labels, in the order in which components are listed."""
 
@@ -136,10 +137,9 @@ async def _check_platform(platform: ChecksPlatform) -> ComponentStatus:
     except BotError as error:
         return ComponentStatus(name, "failed", str(error))
     except TimeoutError:
-        late = f"it did not answer within {_CHECK_SECONDS:.0f} seconds."
-        return ComponentStatus(
-            name, "failed", late, "See that this server may call it, and check again."
-        )
+        late = f"no answer within {_CHECK_SECONDS:.0f} seconds."
+        cure = "Make sure that this server can reach it, then check again."
+        return ComponentStatus(name, "failed", late, cure)
 
 
 def _worst_first(parts: Sequence[ComponentStatus]) -> Sequence[ComponentStatus]:
@@ -150,44 +150,55 @@ def _worst_first(parts: Sequence[ComponentStatus]) -> Sequence[ComponentStatus]:
 def _summary(parts: Sequence[ComponentStatus]) -> str:
     broken = [part.name for part in parts if part.state == "failed"]
     if broken:
-        return f"{plural(len(broken), 'part is', 'parts are')} broken: {', '.join(broken)}."
+        return trn(
+            "{n} component has failed: {names}.",
+            "{n} components have failed: {names}.",
+            len(broken),
+            names=", ".join(broken),
+        )
+    working = tr("Everything that is set up is working.")
     absent = sum(part.state == "absent" for part in parts)
-    rest = f" {plural(absent, 'part is', 'parts are')} not set up." if absent else ""
-    return f"All that is set up works.{rest}"
+    if not absent:
+        return working
+    rest = trn("{n} component is not set up.", "{n} components are not set up.", absent)
+    return join_texts(" ", (working, rest))
 
 
 def _endpoints(settings: Settings) -> Iterator[Endpoint]:
     """Yield the addresses to enter; only the path where the public address is not set."""
     public = settings.public_url or ""
     if settings.slack_configured and settings.slack_transport == "http":
-        yield Endpoint("Slack: every address of the manifest", f"{public}/slack/events")
+        yield Endpoint(tr("Slack: all addresses in the manifest"), f"{public}/slack/events")
     if settings.microsoft_app_id is not None:
-        yield Endpoint("Azure Bot: Configuration, Messaging endpoint", f"{public}/api/messages")
+        yield Endpoint(tr("Azure Bot: Configuration, Messaging endpoint"), f"{public}/api/messages")
     if settings.oidc_issuer is not None:
-        yield Endpoint("Entra, or another issuer: Redirect URI", f"{public}{CALLBACK_PATH}")
+        yield Endpoint(
+            tr("Entra or another identity provider: Redirect URI"), f"{public}{CALLBACK_PATH}"
+        )
 
 
 def _port(request: web.Request) -> str:
     """Return the port that the server listens on; the setting may be 0 (any free port)."""
     own = request.transport.get_extra_info("sockname") if request.transport else None
-    return str(own[1]) if isinstance(own, tuple) else "unknown"
+    return str(own[1]) if isinstance(own, tuple) else "?"
 
 
 def _server_facts(settings: Settings, port: str, up: timedelta) -> Sequence[tuple[str, str]]:
     return [
-        ("Version", __version__),
-        ("Running for", duration(up.total_seconds())),
-        ("Public address", settings.public_url or "PUBLIC_URL is not set"),
-        ("Listens on", f"{settings.host}, port {port}"),
-        ("Data directory", str(settings.data_dir.absolute())),
-        ("Record", _database_name(settings)),
-        ("Company (tenant)", settings.tenant),
+        (tr("Version"), __version__),
+        (tr("Uptime"), duration(up.total_seconds())),
+        (tr("Public address"), settings.public_url or tr("PUBLIC_URL is not set")),
+        (tr("Listening on"), tr("{host}, port {port}", host=settings.host, port=port)),
+        (tr("Data directory"), str(settings.data_dir.absolute())),
+        (tr("Database"), _database_name(settings)),
+        (tr("Company (tenant)"), settings.tenant),
     ]
 
 
 def _database_name(settings: Settings) -> str:
     """Return the database's name without user, password or options."""
     if settings.database_url is None:
-        return "SQLite, frontdesk.sqlite in the data directory"
+        return tr("SQLite, frontdesk.sqlite in the data directory")
     url = urlsplit(settings.database_url.get_secret_value())
-    return f"PostgreSQL, database {url.path.strip('/')!r} at {url.hostname or 'a socket'}"
+    name, host = url.path.strip("/"), url.hostname or tr("a socket")
+    return tr("PostgreSQL, database “{name}” at {host}", name=name, host=host)

@@ -21,6 +21,8 @@ from bot.domain.record_reports import (
     UsageSum,
     span_of,
 )
+from bot.domain.texts import join_texts, tr, trn
+from bot.domain.texts.dates import days_text, duration
 from bot.learning.insights import (
     DEFINITIONS,
     NONE,
@@ -34,7 +36,7 @@ from bot.learning.insights import (
 from bot.web.auth.identity import principals_of, require_role
 from bot.web.board import labels
 from bot.web.board.day_charts import OUTCOMES, charts_of
-from bot.web.board.figures import count, duration, percent, plural, usd
+from bot.web.board.figures import count, percent, usd
 from bot.web.board.layout import (
     SPANS,
     Choice,
@@ -44,6 +46,7 @@ from bot.web.board.layout import (
     render_page,
     utc_now,
 )
+from bot.web.board.overview import slowest
 from bot.web.pages.safe_html import openable
 
 PATH = "/board/insights"
@@ -53,13 +56,21 @@ MOST_DAYS = 3_660
 MOST_GROUPS = 20
 
 _GROUP_NAMES: Mapping[Grouping, str] = {
-    "channel": "Channel",
-    "space": "Space",
-    "intent": "Taken as",
+    "channel": tr("Channel"),
+    "space": tr("Space"),
+    "intent": tr("Interpreted as"),
 }
-SHORTENED = (
-    f"There is more than is counted: of these days only the newest {MOST_QUESTIONS:,} questions, "
-    f"as many votes, and {MOST_CASES:,} cases are."
+_BY: Mapping[str, str] = {
+    "day": tr("day"),
+    "channel": tr("channel"),
+    "space": tr("space"),
+    "intent": tr("intent"),
+}
+SHORTENED = tr(
+    "Not everything is counted: only the newest {questions} questions, as many votes, and "
+    "{cases} cases of this period are.",
+    questions=MOST_QUESTIONS,
+    cases=MOST_CASES,
 )
 
 
@@ -127,7 +138,7 @@ class InsightsPage:
             "scope": _scope_text(wanted.scope),
             "all": list_link(PATH, fields, **dict.fromkeys(GROUPINGS, "")),
             "zone": str(self.views.zone),
-            "csv": {each: list_link(CSV_PATH, fields, by=each) for each in ("day", *GROUPINGS)},
+            "csv": {name: list_link(CSV_PATH, fields, by=each) for each, name in _BY.items()},
             "shortened": SHORTENED if found.figures.shortened else "",
             "words": labels,
             "href_of": openable,
@@ -159,14 +170,18 @@ class InsightsPage:
         fields = FilterForm(request.query)
         today = self.clock().astimezone(self.views.zone).date()
         given = fields.among("days", tuple(map(str, SPANS)))
-        first, last = fields.day("since", "The first day"), fields.day("until", "The last day")
+        first, last = fields.day("since", tr("First day")), fields.day("until", tr("Last day"))
         end = min(last.date(), today) if last else today
         begin = first.date() if first else end - timedelta(days=int(given or DEFAULT_DAYS) - 1)
         if begin > end:
-            fields.troubles.append("The first day is after the last one, or has not come yet.")
+            fields.troubles.append(
+                tr("The first day must not be in the future or after the last day.")
+            )
             begin = end
         if (end - begin).days >= MOST_DAYS:
-            fields.troubles.append(f"Only the last {MOST_DAYS:,} of these days are counted.")
+            fields.troubles.append(
+                tr("Only the last {days} days of this period are counted.", days=MOST_DAYS)
+            )
             begin = end - timedelta(days=MOST_DAYS - 1)
         scope = Scope(*(group_key(fields.text(name)) for name in GROUPINGS))
         return Wanted(begin, end, scope, tuple(fields.troubles))
@@ -176,14 +191,14 @@ class InsightsPage:
         chosen = (wanted.last - wanted.first).days + 1 if wanted.last == today else 0
         kept: dict[str, str] = {name: FilterForm(request.query).text(name) for name in GROUPINGS}
         return [
-            Choice(f"{each} days", list_link(PATH, kept, days=str(each)), each == chosen)
+            Choice(days_text(each), list_link(PATH, kept, days=str(each)), each == chosen)
             for each in SPANS
         ]
 
 
 def channel_name(key: str) -> str:
     """Return the label of a channel; private conversations are one."""
-    return labels.place(key, private=False) if key else "Direct messages"
+    return labels.place(key, private=False) if key else tr("Direct messages")
 
 
 def group_name(grouping: Grouping, key: str) -> str:
@@ -191,14 +206,14 @@ def group_name(grouping: Grouping, key: str) -> str:
     if grouping == "channel":
         return channel_name(key)
     if grouping == "space":
-        return key or "No page found"
-    return next((name for each, name in labels.INTENTS.items() if each == key), "Still open")
+        return key or tr("No page found")
+    return next((name for each, name in labels.INTENTS.items() if each == key), tr("In progress"))
 
 
 def _scope_text(scope: Scope) -> str:
     """Return the labels of what the figures are narrowed down to."""
     chosen = ((each, getattr(scope, each)) for each in GROUPINGS)
-    return ", ".join(group_name(each, key) for each, key in chosen if key is not None)
+    return join_texts(", ", (group_name(each, key) for each, key in chosen if key is not None))
 
 
 def _figures_context(found: Insights, fields: Mapping[str, str]) -> dict[str, object]:
@@ -221,26 +236,29 @@ def _tiles(figures: Figures, costs: Sequence[UsageSum]) -> Sequence[Figure]:
     total, took = figures.total, figures.answering
     unpriced = sum(each.unpriced_calls for each in costs)
     thumbs = figures.up + figures.down
-    timed = f"95 % within {duration(took.p95)}" if took.count else "nothing to time"
-    left = f"{plural(unpriced, 'call')} of unknown price" if unpriced else ""
+    left = ""
+    if unpriced:
+        left = trn("{n} call with unknown price", "{n} calls with unknown price", unpriced)
     return [
-        Figure("Questions", count(total.asked), DEFINITIONS["asked"]),
-        Figure("Deflection", percent(total.deflection), DEFINITIONS["deflection"]),
-        Figure("Went to people", count(total.of("escalated")), DEFINITIONS["handed_over"]),
+        Figure(tr("Questions"), count(total.asked), DEFINITIONS["asked"]),
         Figure(
-            "Median response time",
+            tr("Answered without a person"), percent(total.deflection), DEFINITIONS["deflection"]
+        ),
+        Figure(tr("Handed over"), count(total.of("escalated")), DEFINITIONS["handed_over"]),
+        Figure(
+            tr("Median response time"),
             duration(took.p50) if took.count else percent(None),
             DEFINITIONS["answering"],
-            timed,
+            slowest(took),
         ),
         Figure(
-            "Thumbs up",
+            tr("Thumbs up"),
             percent(figures.up / thumbs if thumbs else None),
             DEFINITIONS["thumbs"],
-            f"{count(figures.up)} up, {count(figures.down)} down",
+            tr("{ups} up, {downs} down", ups=figures.up, downs=figures.down),
         ),
         Figure(
-            "Cost of models", usd(sum(each.cost_usd for each in costs)), DEFINITIONS["cost"], left
+            tr("Model cost"), usd(sum(each.cost_usd for each in costs)), DEFINITIONS["cost"], left
         ),
     ]
 
@@ -255,17 +273,17 @@ def _outcomes(total: Tally) -> Iterator[tuple[str, str, str, str]]:
     for kind, (label, measure) in OUTCOMES.items():
         yield row(label, total.of(kind), measure)
         if kind == "answered":
-            yield row("of these in part", total.partial, "partial")
-    yield "Left alone", count(total.of("silent")), "", DEFINITIONS["silent"]
+            yield row(tr("of which partially"), total.partial, "partial")
+    yield tr("Left alone"), count(total.of("silent")), "", DEFINITIONS["silent"]
 
 
 def _times(figures: Figures) -> Sequence[tuple[str, str, str, str, str]]:
     """Return name, number, median, 95th percentile and definition of each time that was taken."""
     timed: Sequence[tuple[str, Percentiles, Measure]] = (
-        ("Question to answer", figures.answering, "answering"),
-        ("Case opened to claimed", figures.claiming, "claiming"),
-        ("Case opened to first reply", figures.replying, "claiming"),
-        ("Case opened to resolved", figures.resolving, "resolving"),
+        (tr("Question to answer"), figures.answering, "answering"),
+        (tr("Case opened to claimed"), figures.claiming, "claiming"),
+        (tr("Case opened to first reply"), figures.replying, "claiming"),
+        (tr("Case opened to resolved"), figures.resolving, "resolving"),
     )
     return [
         (name, count(each.count), duration(each.p50), duration(each.p95), DEFINITIONS[measure])

@@ -15,6 +15,7 @@ from bot.answering.evaluation.history import latest_summaries
 from bot.answering.gate import Gate, calibration_in_words
 from bot.domain.errors import ActRefused
 from bot.domain.messages import InteractionId
+from bot.domain.texts import join_texts, tr, trn
 from bot.learning.certificate_watch import (
     LEAST_LABELS,
     CertificateWatch,
@@ -25,21 +26,21 @@ from bot.learning.label_review import LabelReview
 from bot.learning.labels import ORIGINS, TRUTHS, LabelKey, LabelOrigin, LabelState, Truth
 from bot.web.auth.identity import require_role, viewer_of
 from bot.web.board import labels as words
-from bot.web.board.figures import plural
 from bot.web.board.layout import PAGE_SIZE, audit_name, render_page
+from bot.web.problems import problem
 
 PATH = "/board/labels"
 ORIGIN_TEXTS: Mapping[LabelOrigin, str] = {
-    "thumb": "Thumb",
-    "reopened": "Reopened",
-    "sampled": "Drawn at random",
-    "shadow": "Reviewer's verdict",
-    "reviewed": "A person's answer was kept",
+    "thumb": tr("Thumb"),
+    "reopened": tr("Reopened"),
+    "sampled": tr("Random sample"),
+    "shadow": tr("Reviewer's verdict"),
+    "reviewed": tr("Colleague's answer kept"),
 }
 TRUTH_TEXTS: Mapping[Truth, str] = {
-    "right": "The answer was right",
-    "wrong": "Other pages answer it",
-    "unanswerable": "No page answers it",
+    "right": tr("The answer was correct"),
+    "wrong": tr("Other pages answer it"),
+    "unanswerable": tr("No page answers it"),
 }
 Choice = TypeVar("Choice", bound=str)
 _EVALUATIONS = 5
@@ -142,9 +143,15 @@ class LabelsPage:
             CertificateLine(
                 name,
                 calibration_in_words(name),
-                f"At most {certificate.target_error:.0%} of the answers wrong, "
-                f"{certificate.coverage:.0%} of the questions answered; {certificate.questions} "
-                f"questions of {certificate.on}, {certificate.date}.",
+                tr(
+                    "At most {wrong} of answers wrong, {answered} of questions answered "
+                    "({questions} questions from {source}, {date}).",
+                    wrong=f"{certificate.target_error:.0%}",
+                    answered=f"{certificate.coverage:.0%}",
+                    questions=certificate.questions,
+                    source=certificate.on,
+                    date=certificate.date,
+                ),
                 _week_text(week, name),
                 suspended.get(name),
             )
@@ -155,14 +162,24 @@ class LabelsPage:
 def _week_text(week: WeekOfUse, calibration: str) -> str:
     """Return what last week says beside a certificate's promise."""
     if week.answered is None:
-        return "Last week nothing was asked that needed the wiki."
-    answered = f"Last week {week.answered:.0%} of the questions that needed the wiki were answered"
+        return tr("No questions needed the wiki last week.")
+    answered = tr(
+        "Last week {share} of the questions that needed the wiki were answered.",
+        share=f"{week.answered:.0%}",
+    )
     evidence = week.evidence.get(calibration)
     if evidence is None:
-        return f"{answered}; none of these answers is labelled."
-    right = f"{evidence.labels - evidence.wrong} of {plural(evidence.labels, 'labelled answer')}"
-    few = f" Below {LEAST_LABELS} nothing is concluded." if evidence.labels < LEAST_LABELS else ""
-    return f"{answered}; {right} right.{few}"
+        return join_texts(" ", (answered, tr("None of these answers has a label.")))
+    right = trn(
+        "{right} of {n} labelled answer was correct.",
+        "{right} of {n} labelled answers were correct.",
+        evidence.labels,
+        right=evidence.labels - evidence.wrong,
+    )
+    if evidence.labels >= LEAST_LABELS:
+        return join_texts(" ", (answered, right))
+    few = tr("Fewer than {least} labels are not enough for a conclusion.", least=LEAST_LABELS)
+    return join_texts(" ", (answered, right, few))
 
 
 def _key(interaction_id: str, origin: str) -> LabelKey:
@@ -172,7 +189,14 @@ def _key(interaction_id: str, origin: str) -> LabelKey:
 def _among(given: str, choices: Sequence[Choice]) -> Choice:
     found = next((each for each in choices if each == given), None)
     if found is None:
-        raise web.HTTPUnprocessableEntity(text=f"{given[:40]!r} is none of {', '.join(choices)}.")
+        raise problem(
+            422,
+            tr(
+                "“{given}” is not one of {choices}.",
+                given=given[:40],
+                choices=", ".join(choices),
+            ),
+        )
     return found
 
 

@@ -6,65 +6,66 @@ Templates access this module as ``words`` and, for index runs, as ``tell``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import get_args
 
 from bot.chat.commands import command_texts
 from bot.chat.commands.command_texts import change_counts, pace
 from bot.chat.commands.run_status import run_status_of
 from bot.domain.cases import Case, State
-from bot.domain.formatting import counted, rough_duration
+from bot.domain.formatting import rough_duration
 from bot.domain.interactions import ConfidenceLevel, EscalationReason, Interaction, Reason, Status
 from bot.domain.markdown import clip
 from bot.domain.messages import Intent
 from bot.domain.outcomes import AnswerType, answer_type, confidence_level, refusal_note
 from bot.domain.record_search import AskedQuestion
+from bot.domain.texts import changed, join_texts, tr, trn
+from bot.domain.texts.dates import duration, utc_moment
 from bot.domain.users import short_actor_name, short_user_name
-from bot.web.board.figures import duration
 from ingestion.records.types import Run
 from ingestion.runs.schedule import Next
 
 STATES: Mapping[State, str] = {
-    "open": "Waiting",
-    "reopened": "Waiting again",
-    "claimed": "Claimed",
-    "answered": "Answered",
-    "resolved": "Resolved",
-    "declined": "Declined",
+    "open": tr("Waiting"),
+    "reopened": tr("Reopened"),
+    "claimed": tr("Claimed"),
+    "answered": tr("Answered"),
+    "resolved": tr("Resolved"),
+    "declined": tr("Declined"),
 }
 REASONS: Mapping[EscalationReason, str] = {
-    "asked_for_human": "Asked for a person",
-    "low_confidence": "Not sure enough",
-    "nothing_found": "Nothing found",
-    "unsupported": "No page supports an answer",
-    "unavailable": "Something did not work",
-    "undelivered": "Answer could not be delivered",
+    "asked_for_human": tr("Asked for a person"),
+    "low_confidence": tr("Not confident enough"),
+    "nothing_found": tr("Nothing found"),
+    "unsupported": tr("No page supports an answer"),
+    "unavailable": tr("Technical problem"),
+    "undelivered": tr("Answer could not be delivered"),
 }
 BECAME: Mapping[AnswerType, str] = {
-    "RAG": "Answered from the wiki",
-    "GENERIC": "Answered without the wiki",
-    "CLARIFICATION": "Asked back",
-    "ESCALATION_REQUIRED": "Not answered",
-    "SILENT": "Left alone",
+    "RAG": tr("Answered from the wiki"),
+    "GENERIC": tr("Answered without the wiki"),
+    "CLARIFICATION": tr("Follow-up question"),
+    "ESCALATION_REQUIRED": tr("Not answered"),
+    "SILENT": tr("Left alone"),
 }
 LEVELS: Mapping[ConfidenceLevel, str] = {
-    "sure": "Answered from the wiki",
-    "partial": "Answered in part",
-    "unsure": "A guess was shown",
+    "sure": tr("Answered from the wiki"),
+    "partial": tr("Partially answered"),
+    "unsure": tr("Guess shown"),
 }
 OFFERED: Mapping[ConfidenceLevel, str] = {
-    "sure": "Sure",
-    "partial": "Partial: something is missing",
-    "unsure": "Unsure: shown as a guess, nobody was asked",
+    "sure": tr("Sure"),
+    "partial": tr("Partial: something is missing"),
+    "unsure": tr("Unsure: shown as a guess, nobody was asked"),
 }
 REFUSED: Mapping[str, str] = {
-    "pause": "Refused: paused",
-    "queue_full": "Refused: too many at once",
-    "channel_off": "Refused: answers are off there",
-    "outsiders": "Refused: not a colleague",
-    "outsiders_not_known": "Refused: not known who asked",
-    "asked_already": "Refused: asked for already",
-    "card_thread": "Refused: written below a card",
+    "pause": tr("Rejected: paused"),
+    "queue_full": tr("Rejected: too many at once"),
+    "channel_off": tr("Rejected: answers are off there"),
+    "outsiders": tr("Rejected: not a colleague"),
+    "outsiders_not_known": tr("Rejected: asker unknown"),
+    "asked_already": tr("Rejected: already asked"),
+    "card_thread": tr("Rejected: written below a card"),
 }
 """Labels of refused questions, by the note of the refusal; all other notes are limits."""
 
@@ -75,45 +76,46 @@ PARTLY: tuple[ConfidenceLevel, ...] = ("partial", "unsure")
 FOUND = (
     *BECAME.items(),
     *((level, LEVELS[level]) for level in PARTLY),
-    (REFUSED_KIND, "Refused: limit or pause"),
+    (REFUSED_KIND, tr("Rejected: limit or pause")),
 )
 """The options of the filter by result."""
 
 INTENTS: Mapping[Intent, str] = {
-    Intent.DOMAIN: "About the company",
-    Intent.UNKNOWN: "Perhaps about the company",
-    Intent.GENERIC: "Small talk or general",
-    Intent.HUMAN: "Wants a person",
+    Intent.DOMAIN: tr("About the company"),
+    Intent.UNKNOWN: tr("Possibly about the company"),
+    Intent.GENERIC: tr("Small talk or general"),
+    Intent.HUMAN: tr("Wants a person"),
 }
 JUDGED: Mapping[Reason, str] = {
-    "wrong": "Wrong",
-    "incomplete": "Incomplete",
-    "outdated": "Outdated",
-    "off_topic": "Off topic",
-    "unclear": "Hard to understand",
-    "other": "Other",
+    "wrong": tr("Wrong"),
+    "incomplete": tr("Incomplete"),
+    "outdated": tr("Outdated"),
+    "off_topic": tr("Off topic"),
+    "unclear": tr("Hard to understand"),
+    "other": tr("Other"),
 }
 PLATFORMS: Mapping[str, str] = {
     "slack": "Slack",
     "teams": "Teams",
-    "web": "Web chat",
+    "web": tr("Web chat"),
     "rest": "API",
 }
 _CASE_LABELS: Mapping[State, str] = {
-    "open": "Waits for a person",
-    "reopened": "Waits for a person again",
-    "claimed": "A person has it",
-    "answered": "Answered by a person",
-    "resolved": "Resolved by a person",
-    "declined": "Declined by people",
+    "open": tr("Waiting for a person"),
+    "reopened": tr("Waiting for a person again"),
+    "claimed": tr("With a person"),
+    "answered": tr("Answered by a person"),
+    "resolved": tr("Resolved by a person"),
+    "declined": tr("Declined by a person"),
 }
 
 _STATUS_LABELS: Mapping[Status, str] = {
-    "working": "Being worked on",
-    "failed": "Could not be delivered",
-    "cancelling": "Withdrawn by its asker",
-    "cancelled": "Withdrawn by its asker",
+    "working": tr("In progress"),
+    "failed": tr("Could not be delivered"),
+    "cancelling": tr("Withdrawn by the asker"),
+    "cancelled": tr("Withdrawn by the asker"),
 }
+_LIMIT = tr("Rejected: limit")
 _MAX_LINE = 240
 
 
@@ -127,7 +129,7 @@ def became(question: AskedQuestion) -> str:
         return _refused(question.refused)
     if question.level is not None:
         return LEVELS[question.level]
-    return BECAME[question.answer_type] if question.answer_type else "No outcome"
+    return BECAME[question.answer_type] if question.answer_type else tr("No outcome")
 
 
 def ended(asked: Interaction) -> str:
@@ -135,7 +137,7 @@ def ended(asked: Interaction) -> str:
     if asked.status in _STATUS_LABELS:
         return _STATUS_LABELS[asked.status]
     if asked.outcome is None:
-        return "No outcome"
+        return tr("No outcome")
     note = refusal_note(asked.outcome)
     if note:
         return _refused(note)
@@ -144,7 +146,7 @@ def ended(asked: Interaction) -> str:
 
 
 def _refused(note: str) -> str:
-    return REFUSED.get(note, "Refused: limit")
+    return REFUSED.get(note, _LIMIT)
 
 
 def place(channel: str, *, private: bool) -> str:
@@ -153,7 +155,9 @@ def place(channel: str, *, private: bool) -> str:
     called = PLATFORMS.get(platform, platform)
     if platform in {"web", "rest"} or not name:
         return called
-    return f"{called}, direct message" if private else f"{called}, channel {name}"
+    if private:
+        return tr("{platform}, direct message", platform=called)
+    return tr("{platform}, channel {name}", platform=called, name=name)
 
 
 def who(name: str, person_id: str) -> str:
@@ -166,7 +170,7 @@ def who(name: str, person_id: str) -> str:
 
 def asker(case: Case) -> str:
     """Return the asker's name, with a mark if they are not a colleague."""
-    return f"{who(case.asker_name, case.asker_id)}{case.asker_mark}"
+    return join_texts("", (who(case.asker_name, case.asker_id), case.asker_mark))
 
 
 def judged(reason: str | None) -> str:
@@ -178,18 +182,18 @@ def judged(reason: str | None) -> str:
 
 def one_line(text: str) -> str:
     """Return a text on one line, cut for a list."""
-    return clip(text, _MAX_LINE) or "(no words)"
+    return clip(text, _MAX_LINE) or tr("(no text)")
 
 
 def age(span: timedelta) -> str:
     """Return a duration up to now; negative ones (a clock that is behind) count as zero."""
     seconds = max(0.0, span.total_seconds())
-    return "less than a minute" if seconds < 60 else duration(seconds)  # noqa: PLR2004 - a minute
+    return tr("less than a minute") if seconds < 60 else duration(seconds)  # noqa: PLR2004 - a minute
 
 
 def moment(at: datetime) -> str:
     """Return a time in UTC, for browsers that do not convert it to local time."""
-    return f"{at.astimezone(UTC):%d %b %Y, %H:%M} UTC"
+    return utc_moment(at)
 
 
 def sure(confidence: float | None) -> str:
@@ -198,41 +202,43 @@ def sure(confidence: float | None) -> str:
 
 
 SOURCES: Mapping[str, str] = {
-    "upload": "Uploaded documents",
-    "answer": "Answers by people",
-    "folder": "A folder of files",
+    "upload": tr("Uploaded documents"),
+    "answer": tr("Answers by colleagues"),
+    "folder": tr("Folder of files"),
     "confluence": "Confluence",
 }
-_STARTERS: Mapping[str, str] = {"schedule": "by schedule", "start": "after an interruption"}
-_EXTENT_LABELS: Mapping[str, str] = {
-    "all": "every page is looked at",
-    "changes": "what changed is looked at",
-    "page": "one page is looked at",
+_STARTERS: Mapping[str, str] = {
+    "schedule": tr("scheduled"),
+    "start": tr("after an interruption"),
 }
 _RUN_LABELS: Mapping[str, str] = {
-    "failed": "Stopped by a problem",
-    "cancelled": "Cancelled; what was written stays",
-    "interrupted": "Interrupted; the next start goes on with it",
+    "failed": tr("Stopped by a problem"),
+    "cancelled": tr("Cancelled; pages already indexed are kept"),
+    "interrupted": tr("Interrupted; continues at the next start"),
 }
 
 
 def source(kind: str) -> str:
     """Return the label of a space's source."""
-    return SOURCES.get(kind, kind or "Not known")
+    return SOURCES.get(kind, kind or tr("Unknown"))
 
 
 def over(run: Run) -> str:
     """Return the label of a run's scope."""
     named = command_texts.run_scope(run)
     # Space names keep their capitalisation.
-    return named if named == run.space else f"{named[:1].upper()}{named[1:]}"
+    return named if named == run.space else changed(named, _capitalised)
+
+
+def _capitalised(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def began(run: Run, names: Mapping[str, str], *, named: bool) -> str:
     """Return what started a run; people only if ``named``, by their name in ``names`` if known."""
     if run.by in _STARTERS:
         return _STARTERS[run.by]
-    return f"by {short_actor_name(run.by, names)}" if named else ""
+    return tr("by {who}", who=short_actor_name(run.by, names)) if named else ""
 
 
 def upcoming(each: Next | None, now: datetime) -> str:
@@ -240,15 +246,21 @@ def upcoming(each: Next | None, now: datetime) -> str:
     if each is None:
         return ""
     seconds = (each.at - now).total_seconds()
-    when = f"in {rough_duration(seconds)}" if seconds > 0 else "now"
-    return f"{_EXTENT_LABELS[each.extent]} {when}"
+    when = tr("in {time}", time=rough_duration(seconds)) if seconds > 0 else tr("now")
+    match each.extent:
+        case "changes":
+            return tr("next check for changes {when}", when=when)
+        case "page":
+            return tr("next check of one page {when}", when=when)
+        case _:
+            return tr("next full check {when}", when=when)
 
 
 def standing(run: Run) -> str:
     """Return a run's progress or result in words."""
     match run.state:
         case "waiting":
-            return "Waits for its turn"
+            return tr("Queued")
         case "running":
             return _progress(run)
         case "done":
@@ -258,18 +270,25 @@ def standing(run: Run) -> str:
 
 
 def _progress(run: Run) -> str:
-    place = f"{run.at_space}: " if run.space is None and run.at_space else ""
     if not run.total:
-        return f"{place}Looking for what changed \u2026"
-    told = run_status_of(run.id, (run,))
-    left = f", {told.remaining} left" if told.remaining else ""
-    return f"{place}{pace(told)}{left}"
+        told: str = tr("Looking for changes \u2026")
+    else:
+        status = run_status_of(run.id, (run,))
+        told = pace(status)
+        if status.remaining:
+            told = tr("{progress}, {time} left", progress=told, time=status.remaining)
+    place = run.at_space if run.space is None else ""
+    return join_texts(": ", (place, told)) if place else told
 
 
 def _report(run: Run) -> str:
-    unread = (f"{run.failed:,} could not be read",) if run.failed else ()
-    found = (*change_counts(run_status_of(run.id, (run,))), *unread)
+    found = [*change_counts(run_status_of(run.id, (run,)))]
+    if run.failed:
+        found.append(trn("{n} could not be read", "{n} could not be read", run.failed))
     if not found:
-        return f"Nothing to do: {counted(run.unchanged, 'page')} up to date"
-    listed = ", ".join(found)
-    return f"A real run would find: {listed}" if run.dry_run else f"Done: {listed}"
+        pages = trn("{n} page", "{n} pages", run.unchanged)
+        return tr("Nothing to do: {pages} up to date", pages=pages)
+    listed = join_texts(", ", found)
+    if run.dry_run:
+        return tr("A real run would find: {changes}", changes=listed)
+    return tr("Done: {changes}", changes=listed)

@@ -21,6 +21,8 @@ from bot.domain.interactions import REASONS, Reason, Vote
 from bot.domain.messages import Intent, Person
 from bot.domain.outcomes import AnswerType
 from bot.domain.record_search import Cursor, FeedbackQuery, QuestionQuery, encode_cursor
+from bot.domain.texts import tr
+from bot.domain.texts.dates import days_text
 from bot.domain.users import ROLES, Role
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role, role_of
@@ -30,13 +32,13 @@ from bot.web.problems import Problem, document_problem, problem
 from ingestion.errors import DocumentRefused
 
 _TITLES = {
-    403: "This is not for you",
-    404: "There is nothing here",
-    409: "That can't be done now",
-    422: "That can't be done",
-    503: "Not right now",
+    403: tr("You don't have access"),
+    404: tr("Not found"),
+    409: tr("That isn't possible right now"),
+    422: tr("Please check what you entered"),
+    503: tr("Temporarily unavailable"),
 }
-_OTHER_TITLE = "That did not work"
+_OTHER_TITLE = tr("Something went wrong")
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +70,7 @@ def _is_page_view(request: web.Request) -> bool:
 def _error_page(request: web.Request, trouble: Problem) -> web.Response:
     details = trouble.details
     title = _TITLES.get(details.status, _OTHER_TITLE)
-    context = {"title": title, "details": details}
+    context = {"title": title, "told": trouble.told}
     response = aiohttp_jinja2.render_template("board/trouble.html", request, context)
     response.set_status(details.status)
     response.headers.update(trouble.headers)
@@ -88,20 +90,20 @@ class Section:
 
 
 SECTIONS = (
-    Section("Overview", "/board"),
-    Section("Insights", "/board/insights"),
-    Section("Escalations", "/board/escalations"),
-    Section("Questions", "/board/questions"),
-    Section("Gaps", "/board/gaps"),
-    Section("Answers", "/board/answers"),
-    Section("Feedback", "/board/feedback"),
-    Section("Labels", "/board/labels"),
-    Section("Corrections", "/board/corrections"),
-    Section("Documents", "/board/documents"),
-    Section("Usage", "/board/usage"),
-    Section("Parts", "/board/parts"),
-    Section("Personal data", "/board/personal-data", "admin"),
-    Section("Settings", "/board/settings", "admin"),
+    Section(tr("Overview"), "/board"),
+    Section(tr("Insights"), "/board/insights"),
+    Section(tr("Escalations"), "/board/escalations"),
+    Section(tr("Questions"), "/board/questions"),
+    Section(tr("Gaps"), "/board/gaps"),
+    Section(tr("Answers"), "/board/answers"),
+    Section(tr("Feedback"), "/board/feedback"),
+    Section(tr("Labels"), "/board/labels"),
+    Section(tr("Corrections"), "/board/corrections"),
+    Section(tr("Documents"), "/board/documents"),
+    Section(tr("Usage"), "/board/usage"),
+    Section(tr("System status"), "/board/parts"),
+    Section(tr("Personal data"), "/board/personal-data", "admin"),
+    Section(tr("Settings"), "/board/settings", "admin"),
 )
 
 
@@ -176,7 +178,7 @@ def days_asked_for(request: web.Request, default: int = SPANS[0]) -> int:
 
 def span_choices(chosen: int, path: str, more: str = "") -> Sequence[Choice]:
     """Return the options of day spans; ``more`` is appended to each link's query."""
-    return [Choice(f"{days} days", f"{path}?days={days}{more}", days == chosen) for days in SPANS]
+    return [Choice(days_text(days), f"{path}?days={days}{more}", days == chosen) for days in SPANS]
 
 
 _FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
@@ -248,7 +250,7 @@ class FilterForm:
             day = date.fromisoformat(text)
             return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
-        return self._read(name, read, f"{label} {{}} is no day. Write it as 2026-11-22.")
+        return self._read(name, read, lambda given: _no_day(label, given))
 
     def share(self, name: str, label: str) -> float | None:
         """Return a percentage as a share of 1; None if empty or invalid."""
@@ -259,22 +261,40 @@ class FilterForm:
                 raise ValueError(text)
             return percent / 100
 
-        return self._read(name, read, f"{label} {{}} is no percentage. Write 0 to 100.")
+        return self._read(name, read, lambda given: _no_percentage(label, given))
 
-    def _read(self, name: str, read: Callable[[str], Option], wrong: str) -> Option | None:
+    def _read(
+        self, name: str, read: Callable[[str], Option], wrong: Callable[[str], str]
+    ) -> Option | None:
         text = self.text(name)
         if not text:
             return None
         try:
             return read(text)
         except (ValueError, OverflowError):
-            self.troubles.append(wrong.format(f"\u201c{text[:40]}\u201d"))
+            self.troubles.append(wrong(text[:40]))
             return None
+
+
+def _no_day(label: str, given: str) -> str:
+    return tr(
+        "{label}: \u201c{given}\u201d is not a date. Enter it like 2026-11-22.",
+        label=label,
+        given=given,
+    )
+
+
+def _no_percentage(label: str, given: str) -> str:
+    return tr(
+        "{label}: \u201c{given}\u201d is not a percentage. Enter a number from 0 to 100.",
+        label=label,
+        given=given,
+    )
 
 
 def question_query(fields: FilterForm) -> QuestionQuery:
     """Return the question query of a filter form; both days are inclusive."""
-    until = fields.day("until", "The last day")
+    until = fields.day("until", tr("Last day"))
     kind = fields.among("kind", (*_TYPES, REFUSED_KIND))
     return QuestionQuery(
         words=fields.text("words"),
@@ -285,10 +305,10 @@ def question_query(fields: FilterForm) -> QuestionQuery:
         platform=fields.text("platform"),
         person_id=fields.text("person"),
         vote=fields.among("vote", _VOTES),
-        since=fields.day("since", "The first day"),
+        since=fields.day("since", tr("First day")),
         until=None if until is None else _next_day(until),
-        least=fields.share("least", "The lowest confidence"),
-        most=fields.share("most", "The highest confidence"),
+        least=fields.share("least", tr("Minimum confidence")),
+        most=fields.share("most", tr("Maximum confidence")),
     )
 
 

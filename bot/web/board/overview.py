@@ -20,15 +20,19 @@ from bot.domain.record_reports import (
     earlier_span,
     last_days,
 )
+from bot.domain.texts import Text, join_texts, tr, trn
+from bot.domain.texts.dates import duration
 from bot.store.limits import StoredUsage
 from bot.store.statistics import StoredStatistics
 from bot.web.auth.identity import require_role
-from bot.web.board.figures import compared, count, duration, percent, plural, usd
+from bot.web.board.figures import compared, count, percent, usd
 from bot.web.board.layout import days_asked_for, render_page, span_choices, utc_now
 
-SHORTENED_NOTE = (
-    f"There is more than is counted: of a span only the newest {MOST_QUESTIONS:,} questions, as "
-    f"many votes, and {MOST_CASES:,} escalations are."
+SHORTENED_NOTE = tr(
+    "Not everything is counted: only the newest {questions} questions, as many votes, and "
+    "{cases} escalations of a period are.",
+    questions=MOST_QUESTIONS,
+    cases=MOST_CASES,
 )
 
 
@@ -57,7 +61,7 @@ def span_context(spans: ComparedSpan) -> dict[str, object]:
     """Return the template's values for a span."""
     shortened = spans.now.shortened or spans.then.shortened
     return {
-        "words": " ".join(_summary(spans)),
+        "words": join_texts(" ", _summary(spans)),
         "tiles": _tiles(spans),
         "shortened": SHORTENED_NOTE if shortened else "",
     }
@@ -66,63 +70,99 @@ def span_context(spans: ComparedSpan) -> dict[str, object]:
 def _summary(spans: ComparedSpan) -> Iterator[str]:
     yield from _question_summary(spans)
     if overheard := spans.now.of("silent"):
-        yield f"Left alone, as nobody had asked the bot: {plural(overheard, 'more message')}."
+        yield trn(
+            "{n} more message was left alone because it was not meant for the bot.",
+            "{n} more messages were left alone because they were not meant for the bot.",
+            overheard,
+        )
 
 
 def _question_summary(spans: ComparedSpan) -> Iterator[str]:
     new, old, days = spans.now, spans.then, spans.days
     if not new.asked:
-        came = plural(old.asked, "question")
-        yield f"Nobody asked anything in the last {days} days; in the {days} before it was {came}."
+        yield trn(
+            "No questions in the last {days} days; {n} in the {days} days before.",
+            "No questions in the last {days} days; {n} in the {days} days before.",
+            old.asked,
+            days=days,
+        )
         return
-    yield f"In the last {days} days {plural(new.asked, 'question')} came in, {_comparison(spans)}."
+    yield trn(
+        "{n} question in the last {days} days, {comparison}.",
+        "{n} questions in the last {days} days, {comparison}.",
+        new.asked,
+        days=days,
+        comparison=_comparison(spans),
+    )
     share, earlier = new.total.deflection, old.total.deflection
     if share is not None:
-        before = "" if earlier is None else f" (before: {percent(earlier)})"
-        yield f"Of those that needed the wiki, {percent(share)} needed no person{before}."
+        yield _deflection(percent(share), earlier)
     if new.answering.count:
-        yield f"The median response time was {duration(new.answering.p50)}."
+        yield tr("The median response time was {time}.", time=duration(new.answering.p50))
+
+
+def _deflection(share: str, earlier: float | None) -> str:
+    if earlier is None:
+        return tr("{share} of those that needed the wiki needed no person.", share=share)
+    return tr(
+        "{share} of those that needed the wiki needed no person (before: {earlier}).",
+        share=share,
+        earlier=percent(earlier),
+    )
 
 
 def _comparison(spans: ComparedSpan) -> str:
-    now, then, earlier = spans.now.asked, spans.then.asked, f"in the {spans.days} days before"
+    now, then, days = spans.now.asked, spans.then.asked, spans.days
     if not then:
-        return f"none {earlier}"
-    return f"as many as {earlier}" if now == then else f"{compared(now, then)} than {earlier}"
+        return tr("none in the {days} days before", days=days)
+    if now == then:
+        return tr("as many as in the {days} days before", days=days)
+    difference = compared(now, then)
+    return tr("{difference} than in the {days} days before", difference=difference, days=days)
 
 
 def _figure_before(spans: ComparedSpan, write: Callable[[Figures], str]) -> str:
-    return f"before: {write(spans.then)}" if spans.then.asked else "nothing before"
+    return _before(write(spans.then)) if spans.then.asked else tr("nothing before")
+
+
+def _before(value: str) -> Text:
+    return tr("before: {value}", value=value)
 
 
 def _tiles(spans: ComparedSpan) -> Sequence[Tile]:
     new = spans.now
-    cost, unpriced = _cost(spans.usage_now), sum(each.unpriced_calls for each in spans.usage_now)
-    known = f"before: {usd(_cost(spans.usage_before))}"
-    short = f"and {plural(unpriced, 'call')} of unknown price"
     return [
         Tile(
-            "Questions",
+            tr("Questions"),
             count(new.asked),
             _figure_before(spans, lambda then: count(then.asked)),
             "/board/questions",
         ),
         Tile(
-            "Without a person",
+            tr("Answered without a person"),
             percent(new.total.deflection),
             _figure_before(spans, lambda then: percent(then.total.deflection)),
             "/board/insights",
         ),
         Tile(
-            "Went to people",
+            tr("Handed over"),
             count(new.of("escalated")),
             _escalation_note(spans),
             "/board/escalations",
         ),
-        Tile("Median response time", _median(new.answering), _percentile_95(new.answering)),
-        Tile("Thumbs up", _thumbs(new), _figure_before(spans, _thumbs), "/board/feedback"),
-        Tile("Cost of models", usd(cost), short if unpriced else known, "/board/usage"),
+        Tile(tr("Median response time"), _median(new.answering), slowest(new.answering)),
+        Tile(tr("Thumbs up"), _thumbs(new), _figure_before(spans, _thumbs), "/board/feedback"),
+        Tile(tr("Model cost"), usd(_cost(spans.usage_now)), _cost_note(spans), "/board/usage"),
     ]
+
+
+def _cost_note(spans: ComparedSpan) -> str:
+    unpriced = sum(each.unpriced_calls for each in spans.usage_now)
+    if unpriced:
+        return trn(
+            "plus {n} call with unknown price", "plus {n} calls with unknown price", unpriced
+        )
+    return _before(usd(_cost(spans.usage_before)))
 
 
 def _escalation_note(spans: ComparedSpan) -> str:
@@ -131,7 +171,10 @@ def _escalation_note(spans: ComparedSpan) -> str:
         spans.now.of("offered"),
         _figure_before(spans, lambda x: count(x.of("escalated"))),
     )
-    return f"{count(offered)} more were offered a person; {earlier}" if offered else earlier
+    if not offered:
+        return earlier
+    note = trn("{n} more offered a person", "{n} more offered a person", offered)
+    return join_texts("; ", (note, earlier))
 
 
 def _cost(sums: Sequence[UsageSum]) -> float:
@@ -142,8 +185,11 @@ def _median(spread: Percentiles) -> str:
     return duration(spread.p50) if spread.count else percent(None)
 
 
-def _percentile_95(spread: Percentiles) -> str:
-    return f"95 % within {duration(spread.p95)}" if spread.count else "nothing to time"
+def slowest(spread: Percentiles) -> str:
+    """Return within which time 95 % were, as a note of the median."""
+    if not spread.count:
+        return tr("no data")
+    return tr("95 % within {time}", time=duration(spread.p95))
 
 
 def _thumbs(figures: Figures) -> str:
@@ -216,32 +262,45 @@ class OverviewPage:
 
 def _case_concerns(waiting: WaitingCases, at: datetime) -> Iterator[Concern]:
     if waiting.unclaimed and waiting.since is not None:
-        wait = "waits" if waiting.unclaimed == 1 else "wait"
         age = duration(max(0.0, (at - waiting.since).total_seconds()))
-        oldest = f"for {age}" if waiting.unclaimed == 1 else f"the oldest for {age}"
-        text = f"{plural(waiting.unclaimed, 'question')} {wait} for a person, {oldest}."
-        yield Concern(text, "/board/escalations", "See what waits")
+        text = trn(
+            "{n} question has been waiting for a person for {age}.",
+            "{n} questions are waiting for a person, the oldest for {age}.",
+            waiting.unclaimed,
+            age=age,
+        )
+        yield Concern(text, "/board/escalations", tr("View escalations"))
 
 
 def _component_concerns(parts: Sequence[ComponentStatus]) -> Iterator[Concern]:
     for part in parts:
+        told = {"name": part.name, "detail": part.detail}
         if part.state == "failed":
-            yield Concern(f"{part.name} is broken: {part.detail}", "/board/parts", "See the cure")
+            text = tr("{name} is not working: {detail}", **told)
+            yield Concern(text, "/board/parts", tr("How to fix it"))
         elif part.state == "paused":
-            yield Concern(f"Answering is {part.detail}", "/board/parts", "See how to resume")
+            text = tr("Answering is {detail}", detail=part.detail)
+            yield Concern(text, "/board/parts", tr("How to resume"))
         elif part.state == "limited" and part.name != _LIMITS:
-            text = f"{part.name} does not work as it should; {part.detail}"
-            yield Concern(text, "/board/parts", "See the parts", urgent=False)
+            text = tr("{name} is not working as it should: {detail}", **told)
+            yield Concern(text, "/board/parts", tr("System status"), urgent=False)
         elif part.state == "limited":
-            text = f"A limit is reached; {part.detail}"
-            yield Concern(text, "/board/parts", "See the limits", urgent=False)
+            text = tr("A limit has been reached: {detail}", detail=part.detail)
+            yield Concern(text, "/board/parts", tr("View limits"), urgent=False)
 
 
 def _delivery_concerns(troubles: DeliveryFailures) -> Iterator[Concern]:
     if troubles.answers:
-        text = f"{plural(troubles.answers, 'answer')} could not be delivered in the last 7 days."
-        yield Concern(text, "/board/questions", "Look among the questions", urgent=False)
+        text = trn(
+            "{n} answer could not be delivered in the last 7 days.",
+            "{n} answers could not be delivered in the last 7 days.",
+            troubles.answers,
+        )
+        yield Concern(text, "/board/questions", tr("View questions"), urgent=False)
     if troubles.news:
-        news = plural(troubles.news, "message about an escalation", "messages about escalations")
-        text = f"{news} did not reach the asker in the last 7 days."
-        yield Concern(text, "/board/escalations", "See the escalations", urgent=False)
+        text = trn(
+            "{n} message about an escalation did not reach the asker in the last 7 days.",
+            "{n} messages about escalations did not reach the asker in the last 7 days.",
+            troubles.news,
+        )
+        yield Concern(text, "/board/escalations", tr("View escalations"), urgent=False)

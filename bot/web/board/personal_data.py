@@ -11,10 +11,12 @@ from aiohttp import web
 from bot.domain.errors import SettingInvalid
 from bot.domain.personal_data import PersonSummary
 from bot.domain.settings import Settings
+from bot.domain.texts import tr
 from bot.observability.data_flows import data_flows
 from bot.store.personal_data import PersonalData
 from bot.web.auth.identity import require_role
 from bot.web.board.layout import MAX_FIELD_LENGTH, audit_name, render_page
+from bot.web.problems import problem
 from ingestion.config import Settings as IngestionSettings
 
 PATH = "/board/personal-data"
@@ -65,7 +67,7 @@ class PersonalDataPage:
         """Have a person forgotten."""
         identity, by = await self._order(request)
         if not (await self._summary(identity)).total:
-            raise web.HTTPNotFound(text=f"Nothing is kept about {identity!r}.")
+            raise problem(404, tr("Nothing is stored about “{identity}”.", identity=identity))
         await self.personal.request([identity], by)
         self.hurry()
         raise web.HTTPSeeOther(PATH)
@@ -75,14 +77,14 @@ class PersonalDataPage:
         admin = require_role(request, "admin")
         identity = str((await request.post()).get("person", "")).strip()[:MAX_FIELD_LENGTH]
         if not identity:
-            raise web.HTTPUnprocessableEntity(text="Say whom, by an id or an e-mail address.")
+            raise problem(422, tr("Enter a user id or an email address."))
         return identity, f"board:{audit_name(admin)}"
 
     async def _summary(self, identity: str) -> PersonSummary:
         try:
             return await self.personal.summary([identity])
         except SettingInvalid as error:
-            raise web.HTTPUnprocessableEntity(text=str(error)) from error
+            raise problem(422, str(error)) from error
 
 
 def _json_download(exported: Mapping[str, object]) -> web.Response:

@@ -18,8 +18,10 @@ from bot.answering.reply_text import without_missing
 from bot.answering.visibility import Visibility
 from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Route, Trace
 from bot.domain.outcomes import confidence_level
+from bot.domain.texts import number_text, tr, trn
+from bot.domain.texts.dates import duration
 from bot.web.board import labels
-from bot.web.board.figures import duration, plural, usd
+from bot.web.board.figures import count, usd
 from bot.web.board.responses import (
     ExchangeView,
     ResponseView,
@@ -64,21 +66,31 @@ def trace_tables(
 def _passages(trace: Trace, sight: Visibility, scores: Mapping[str, str]) -> Table:
     hidden = sight.hidden(trace.passages)
     return Table(
-        title="Passages that were read, best first",
-        head=("Page", "Section", *scores.values()),
+        title=tr("Passages read, best first"),
+        head=(tr("Page"), tr("Section"), *scores.values()),
         rows=tuple(
             (each.title, each.section, *(_three_digits(each.signals.get(name)) for name in scores))
             for each in sight.seen(trace.passages)
         ),
         named=2,
-        note=f"{hidden:,} more that you may not read." if hidden else "",
+        note=_hidden_note(hidden) if hidden else "",
     )
+
+
+def _hidden_note(hidden: int) -> str:
+    return trn("{n} more that you can\u2019t read.", "{n} more that you can\u2019t read.", hidden)
 
 
 def _searches(searches: Iterable[PlannedSearch]) -> Table:
     return Table(
-        title="Further searches of the model",
-        head=("Query", "Space", "Label", "Changed since", "Sections found"),
+        title=tr("Follow-up searches by the model"),
+        head=(
+            tr("Query"),
+            tr("Space"),
+            tr("Label"),
+            tr("Changed since"),
+            tr("Sections found"),
+        ),
         rows=tuple(map(_search, searches)),
         named=4,
     )
@@ -91,7 +103,7 @@ def _search(search: PlannedSearch) -> tuple[str, ...]:
         search.space or "",
         search.label or "",
         since.isoformat() if since else "",
-        f"{search.found:,}",
+        count(search.found),
     )
 
 
@@ -100,13 +112,21 @@ def _features(features: Mapping[str, float]) -> Table:
     rows = sorted(
         (signal.name, format_signal(signal, value), name) for signal, name, value in named
     )
-    return Table("What the gate weighed", ("Signal", "Value", "Name"), tuple(rows))
+    return Table(tr("Signals of the gate"), (tr("Signal"), tr("Value"), tr("Key")), tuple(rows))
 
 
 def _calls(calls: tuple[ModelCall, ...]) -> Table:
     return Table(
-        title="Calls of language models",
-        head=("For", "Model", "Prompt", "Tokens in", "Tokens out", "Took", "Cost"),
+        title=tr("Model calls"),
+        head=(
+            tr("Purpose"),
+            tr("Model"),
+            tr("Prompt"),
+            tr("Input tokens"),
+            tr("Output tokens"),
+            tr("Time"),
+            tr("Cost"),
+        ),
         rows=tuple(map(_call, calls)),
         named=3,
         note=_call_total(calls),
@@ -119,10 +139,10 @@ def _call(call: ModelCall) -> tuple[str, ...]:
         CALL_NAMES.get(call.purpose, call.purpose),
         call.model,
         call.prompt,
-        f"{call.input_tokens:,}",
-        f"{call.output_tokens:,}",
-        f"{call.duration_ms:,.0f} ms",
-        "not known" if price is None else usd(price / _MICRO),
+        count(call.input_tokens),
+        count(call.output_tokens),
+        number_text(f"{call.duration_ms:,.0f} ms"),
+        tr("unknown") if price is None else usd(price / _MICRO),
     )
 
 
@@ -132,41 +152,50 @@ def _call_total(calls: tuple[ModelCall, ...]) -> str:
     priced = [call.cost_micro_usd for call in calls if call.cost_micro_usd is not None]
     tokens = sum(call.input_tokens + call.output_tokens for call in calls)
     unpriced = len(calls) - len(priced)
-    unknown = f", and {plural(unpriced, 'call')} without a known price" if unpriced else ""
-    return f"Together {tokens:,} tokens, {usd(sum(priced) / _MICRO)}{unknown}."
+    cost = usd(sum(priced) / _MICRO)
+    if not unpriced:
+        return tr("Total: {tokens} tokens, {cost}.", tokens=tokens, cost=cost)
+    return trn(
+        "Total: {tokens} tokens, {cost} plus {n} call with unknown price.",
+        "Total: {tokens} tokens, {cost} plus {n} calls with unknown price.",
+        unpriced,
+        tokens=tokens,
+        cost=cost,
+    )
 
 
 def _filters(verdicts: Iterable[FilterVerdict]) -> Table:
     rows = tuple(
-        (each.direction, each.category, each.severity or "", "held back" if each.filtered else "")
+        (each.direction, each.category, each.severity or "", tr("blocked") if each.filtered else "")
         for each in verdicts
     )
-    head = ("Direction", "Category", "Severity", "Outcome")
-    return Table("What content filters said", head, rows, named=4)
+    head = (tr("Direction"), tr("Category"), tr("Severity"), tr("Outcome"))
+    return Table(tr("Content filters"), head, rows, named=4)
 
 
 def _timings(timings_ms: Mapping[str, float]) -> Table:
     rows = tuple(
-        (TIMING_NAMES.get(name, name), f"{took:,.1f} ms") for name, took in timings_ms.items()
+        (TIMING_NAMES.get(name, name), number_text(f"{took:,.1f} ms"))
+        for name, took in timings_ms.items()
     )
-    return Table("How long each step took", ("Step", "Time"), rows)
+    return Table(tr("Time per step"), (tr("Step"), tr("Time")), rows)
 
 
 def _notes(notes: tuple[str, ...]) -> Table:
-    return Table("Notes", ("Note",), tuple((note,) for note in notes))
+    return Table(tr("Notes"), (tr("Note"),), tuple((note,) for note in notes))
 
 
 def _three_digits(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    return "" if value is None else number_text(f"{value:.3f}")
 
 
 Facts = tuple[tuple[str, str], ...]
 
 _DECIDERS = {
-    "rule": "a fixed rule",
-    "classifier": "the local classifier",
-    "model": "the language model",
-    "default": "nobody; it is the default",
+    "rule": tr("fixed rule"),
+    "classifier": tr("local classifier"),
+    "model": tr("language model"),
+    "default": tr("default"),
 }
 
 
@@ -244,77 +273,105 @@ def _decision_facts(
     trace, response = outcome.trace, outcome.response
     route = trace.route
     decider = _DECIDERS[route.decided_by]
-    yield "Taken as", f"{labels.INTENTS[route.intent]} (by {decider}, {route.score:.2f})"
+    yield (
+        tr("Interpreted as"),
+        tr(
+            "{intent} ({decider}, {score})",
+            intent=labels.INTENTS[route.intent],
+            decider=decider,
+            score=number_text(f"{route.score:.2f}"),
+        ),
+    )
     if trace.passages:
-        yield "Searched for", _searched_for(sight.explained(asked, outcome).trace.route)
+        yield tr("Searched for"), _searched_for(sight.explained(asked, outcome).trace.route)
         pages = len({passage.page_id for passage in trace.passages})
-        found = plural(len(trace.passages), "passage")
-        yield "Read", f"{found} from {plural(pages, 'page')}"
+        read = tr(
+            "{passages} from {pages}",
+            passages=trn("{n} passage", "{n} passages", len(trace.passages)),
+            pages=trn("{n} page", "{n} pages", pages),
+        )
+        yield tr("Read"), read
     yield from _confidence_facts(outcome, sight)
     if response.kind == "escalation":
-        yield "Not answered because", labels.REASONS[response.reason]
+        yield tr("Not answered because"), labels.REASONS[response.reason]
         if response.consent_needed:
-            yield "Handed over", "Not at once: a person was offered"
+            yield tr("Handed over"), tr("Not directly: a person was offered")
     if response.kind == "reply" and response.refused:
-        yield "Refused", "By a limit, a pause, or the model's safety filter; see the notes"
+        yield tr("Rejected"), tr("By a limit, a pause or the model's safety filter; see the notes")
 
 
 def _searched_for(route: Route) -> str:
     """Return a question as it was searched for, with its own words if it was translated."""
     if not route.search_query:
         return route.question
-    return f"{route.search_query} (translated from: {route.question})"
+    return tr(
+        "{query} (translated from: {question})",
+        query=route.search_query,
+        question=route.question,
+    )
 
 
 def _confidence_facts(outcome: Outcome, sight: Visibility) -> Iterable[tuple[str, str]]:
     """Yield the confidence, its calibration, the level and the missing part of an answer."""
     trace, response = outcome.trace, outcome.response
     if response.confidence is not None:
-        yield "Confidence", _confidence_text(response.confidence, trace.threshold)
+        yield tr("Confidence"), _confidence_text(response.confidence, trace.threshold)
     if trace.calibration:
-        yield "Judged by", calibration_in_words(trace.calibration)
+        yield tr("Calibration"), calibration_in_words(trace.calibration)
     if level := confidence_level(outcome):
-        yield "Offered as", labels.OFFERED[level]
+        yield tr("Shown as"), labels.OFFERED[level]
     if missing := sight.missing(outcome):
-        yield "The wiki doesn't say", missing
+        yield tr("Missing in the wiki"), missing
 
 
 def _confidence_text(confidence: float, threshold: float | None) -> str:
-    chance = f"{confidence:.0%} that the answer is right"
-    return chance if threshold is None else f"{chance}; answered from {threshold:.0%} up"
+    if threshold is None:
+        return tr("{share} that the answer is correct", share=f"{confidence:.0%}")
+    return tr(
+        "{share} that the answer is correct; the threshold is {threshold}",
+        share=f"{confidence:.0%}",
+        threshold=f"{threshold:.0%}",
+    )
 
 
 def _delivery_facts(asked: Interaction) -> Iterable[tuple[str, str]]:
     """Yield whether and when the reply reached the asker."""
     if asked.finished_at is not None:
         took = (asked.finished_at - asked.created_at).total_seconds()
-        yield "Worked out", f"{duration(max(0.0, took))} after it was asked"
+        yield tr("Ready"), tr("{time} after it was asked", time=duration(max(0.0, took)))
     yield from _delivered_facts(asked)
     if asked.posting and asked.posted is None:
-        yield "Doubt", "An attempt may have got through unseen; it is looked up before the next"
+        yield (
+            tr("Uncertain"),
+            tr("An attempt may have gone through unnoticed; this is checked before the next one"),
+        )
     if asked.attempts and asked.posted is not None:
-        yield "Failed attempts", str(asked.attempts)
+        yield tr("Failed attempts"), str(asked.attempts)
     if asked.failure:
-        yield "Given up", asked.failure
+        yield tr("Given up"), asked.failure
     if asked.revision:
-        yield "Edited", plural(asked.revision, "time")
+        yield tr("Edited"), trn("{n} time", "{n} times", asked.revision)
 
 
 def _delivered_facts(asked: Interaction) -> Iterable[tuple[str, str]]:
     if asked.outcome is not None and asked.outcome.silent:
-        yield "Delivered", "no: nobody had asked the bot, or they were told before"
+        yield tr("Delivered"), tr("no: it was not meant for the bot, or the reply was given before")
     elif asked.posted is not None:
-        yield "Delivered", _delivered_to(asked, asked.posted)
+        yield tr("Delivered"), _delivered_to(asked, asked.posted)
     elif asked.status == "done":
-        tries = plural(asked.attempts, "attempt")
-        yield "Delivered", f"not yet, after {tries}" if asked.attempts else "not yet"
+        not_yet = tr("not yet")
+        if asked.attempts:
+            not_yet = trn(
+                "not yet, after {n} attempt", "not yet, after {n} attempts", asked.attempts
+            )
+        yield tr("Delivered"), not_yet
 
 
 def _delivered_to(asked: Interaction, posted: PostedRef) -> str:
     """Return where the reply is; web and REST show it from the record."""
     if asked.message.thread.platform in {"web", "rest"}:
-        return "yes"
-    return f"to {posted.channel} as {posted.id}"
+        return tr("yes")
+    return tr("to {channel} as {id}", channel=posted.channel, id=posted.id)
 
 
 def _feedback_view(feedback: Feedback) -> FeedbackView:

@@ -26,6 +26,7 @@ from bot.domain.record_search import (
     QuestionQuery,
     decode_cursor,
 )
+from bot.domain.texts import tr
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredInteractions
 from bot.store.search import StoredSearches
@@ -39,6 +40,7 @@ from bot.web.board.layout import (
     span_choices,
 )
 from bot.web.board.question_view import record_view
+from bot.web.problems import problem
 from rag.errors import RagError
 from rag.ports import SearchIndex
 
@@ -120,7 +122,7 @@ class QuestionsPage:
     async def _asked(self, given: str) -> Interaction:
         found = await self.record.get(InteractionId(given))
         if found is None or found.message.thread.tenant != self.tenant:
-            raise web.HTTPNotFound(text="There is no such question, or it is no longer kept.")
+            raise problem(404, tr("This question does not exist or is no longer stored."))
         return found
 
 
@@ -130,12 +132,12 @@ MAX_CHECKED = 500
 
 _BATCH = 50
 _DEFAULT_DAYS = 30
-_INDEX_UNAVAILABLE = "The index can't be read right now, so nothing can be said of what changed."
+_INDEX_UNAVAILABLE = tr("The index is unavailable right now, so changes can't be detected.")
 _Staleness = Literal["changed", "restricted", "gone"]
 _STALENESS_TEXTS: Mapping[_Staleness, str] = {
-    "gone": "The page is gone",
-    "restricted": "Not everyone may read the page any more",
-    "changed": "The page no longer says what was quoted",
+    "gone": tr("The page no longer exists"),
+    "restricted": tr("Not everyone can read the page any more"),
+    "changed": tr("The page no longer says what was quoted"),
 }
 
 log = structlog.get_logger(__name__)
@@ -291,6 +293,6 @@ def by_reason(counts: FeedbackCounts) -> tuple[tuple[str, str, int], ...]:
     """Return reasons with label and count, the most frequent first."""
     given = sorted(counts.reasons.items(), key=lambda each: (-each[1], each[0]))
     return tuple(
-        (reason, labels.judged(reason) if reason else "No reason given", count)
+        (reason, labels.judged(reason) if reason else tr("No reason given"), count)
         for reason, count in given
     )

@@ -17,6 +17,7 @@ from bot.domain.cases import Act
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin, variable
+from bot.domain.texts import tr
 from bot.domain.users import short_actor_name
 from bot.learning.case_webhook import CaseEvents, endpoint_of, replay_events
 from bot.observability.logs import mask_credentials
@@ -31,11 +32,13 @@ MAX_REASON_LENGTH = 300
 ACTS_SHOWN = 50
 
 _SOURCES: Mapping[SettingOrigin, str] = {
-    "environment": "environment",
+    "environment": tr("environment"),
     ".env": ".env",
-    "command": "the command that started this server",
-    "default": "default",
+    "command": tr("start command"),
+    "default": tr("default"),
 }
+
+_NOT_SET = tr("not set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,21 +187,21 @@ def _view(name: str, field: FieldInfo, value: object, source: SettingOrigin | No
         variable=variable(name, field),
         meaning=field.description or "",
         value=_shown_value(value, field),
-        source="not known" if source is None else _SOURCES[source],
+        source=tr("unknown") if source is None else _SOURCES[source],
         own=source != "default",
     )
 
 
 def _shown_value(value: object, field: FieldInfo) -> str:
     if isinstance(value, SecretStr) or "SecretStr" in str(field.annotation):
-        return "not set" if value is None else "set"
+        return _NOT_SET if value is None else tr("set")
     match value:
         case None:
-            return "not set"
+            return _NOT_SET
         case bool():
             return str(value).lower()
         case tuple() | frozenset():
-            return ", ".join(sorted(map(str, value))) or "none"
+            return ", ".join(sorted(map(str, value))) or tr("none")
         case _:
             # A URL may contain a password.
             return mask_credentials(str(value))
@@ -226,9 +229,13 @@ def _act(record: AuditRecord, names: Mapping[str, str]) -> ActView:
 
 def _reason_error(reason: str) -> str:
     if not reason:
-        return "Say why: whoever asks meanwhile is told the reason."
+        return tr("Enter a reason. It is shown to everyone who asks.")
     if len(reason) > MAX_REASON_LENGTH:
-        return f"That is {len(reason):,} characters; say it in at most {MAX_REASON_LENGTH:,}."
+        return tr(
+            "The reason has {length} characters. The maximum is {most}.",
+            length=len(reason),
+            most=MAX_REASON_LENGTH,
+        )
     return ""
 
 
@@ -237,7 +244,9 @@ def _time(given: str) -> datetime:
     try:
         return datetime.fromisoformat(given).replace(tzinfo=UTC)
     except ValueError as error:
-        raise problem(422, "That is no time.", cure="Write it as 2026-11-20T14:00.") from error
+        raise problem(
+            422, tr("This is not a valid time."), cure=tr("Enter it like 2026-11-20T14:00.")
+        ) from error
 
 
 def _before(request: web.Request) -> int | None:

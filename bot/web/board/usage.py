@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
@@ -10,10 +10,11 @@ from typing import Literal
 from aiohttp import web
 
 from bot.domain.record_reports import UsageSum, days_in, last_days
+from bot.domain.texts import Text, join_texts, number_text, tr, trn
 from bot.store.limits import StoredUsage
 from bot.web.auth.identity import require_role
 from bot.web.board.day_charts import cost_chart, sums_by_day
-from bot.web.board.figures import Chart, Series, count, plural, stacked, usd
+from bot.web.board.figures import Chart, Series, count, stacked, usd
 from bot.web.board.layout import (
     Choice,
     csv_response,
@@ -29,6 +30,19 @@ MAX_ROWS = 100
 
 Dimension = Literal["day", "model", "channel", "person"]
 DIMENSIONS: tuple[Dimension, ...] = ("day", "model", "channel", "person")
+_BY: Mapping[Dimension, str] = {
+    "day": tr("By day"),
+    "model": tr("By model"),
+    "channel": tr("By channel"),
+    "person": tr("By person"),
+}
+_HEADS: Mapping[Dimension, str] = {
+    "day": tr("Day"),
+    "model": tr("Model"),
+    "channel": tr("Channel"),
+    "person": tr("Person"),
+}
+_FORGOTTEN = tr("(forgotten)")
 _CSV_COLUMNS = ("calls", "input_tokens", "output_tokens", "cost_usd", "unpriced_calls")
 
 
@@ -63,12 +77,12 @@ class UsagePage:
         context = {
             "spans": span_choices(days, PATH, f"&by={by}"),
             "dimensions": [
-                Choice(f"By {each}", _href(days, each), each == by) for each in DIMENSIONS
+                Choice(name, _href(days, each), each == by) for each, name in _BY.items()
             ],
-            "by": by,
+            "head": _HEADS[by],
             "words": _summary(days, per_day),
             "charts": _charts(days_in(span), per_day) if per_day else (),
-            "rows": [_row(each, by) for each in shown],
+            "rows": [_row(each) for each in shown],
             "left_out": len(sums) - len(shown),
             "csv": f"{CSV_PATH}?days={days}&by={by}",
         }
@@ -96,26 +110,38 @@ def _href(days: int, by: Dimension) -> str:
 def _summary(days: int, sums: Sequence[UsageSum]) -> str:
     calls, unpriced = sum(s.calls for s in sums), sum(s.unpriced_calls for s in sums)
     if not calls:
-        return f"No model was asked in the last {days} days."
+        return tr("No model calls in the last {days} days.", days=days)
     tokens = sum(s.input_tokens + s.output_tokens for s in sums)
-    cost = usd(sum(s.cost_usd for s in sums))
-    said = f"In the last {days} days: {plural(calls, 'call')}, {plural(tokens, 'token')}, {cost}."
+    told = tr(
+        "In the last {days} days: {calls}, {tokens}, {cost}.",
+        days=days,
+        calls=trn("{n} call", "{n} calls", calls),
+        tokens=trn("{n} token", "{n} tokens", tokens),
+        cost=usd(sum(s.cost_usd for s in sums)),
+    )
     if not unpriced:
-        return said
+        return told
+    return join_texts(" ", (told, _unpriced(unpriced, calls)))
+
+
+def _unpriced(unpriced: int, calls: int) -> Text:
     if unpriced == calls:
-        return f"{said} The price of none of them is known, so what they cost is not in it."
-    short = f"{plural(unpriced, 'call')} {'has' if unpriced == 1 else 'have'} no known price"
-    return f"{said} {short}, so the true cost is higher."
+        return tr("None of these calls has a known price, so their cost is not included.")
+    return trn(
+        "{n} call has no known price, so the real cost is higher.",
+        "{n} calls have no known price, so the real cost is higher.",
+        unpriced,
+    )
 
 
 def _charts(days: Sequence[date], sums: Sequence[UsageSum]) -> Sequence[Chart]:
     each = sums_by_day(days, sums)
-    read = Series("In", "tone-answered", tuple(s.input_tokens for s in each))
-    written = Series("Out", "tone-clarified", tuple(s.output_tokens for s in each))
+    read = Series(tr("Input"), "tone-answered", tuple(s.input_tokens for s in each))
+    written = Series(tr("Output"), "tone-clarified", tuple(s.output_tokens for s in each))
     tokens = sum(read.values) + sum(written.values)
-    summary = f"{count(tokens)} tokens, in and out together."
+    summary = tr("{tokens} tokens, input and output.", tokens=count(tokens))
     return [
-        stacked("Tokens by day", summary, days, [read, written], mark=_thousands),
+        stacked(tr("Tokens by day"), summary, days, [read, written], mark=_thousands),
         cost_chart(days, each),
     ]
 
@@ -124,17 +150,17 @@ def _thousands(tokens: float) -> str:
     """Format a number of tokens for an axis."""
     for size, sign in ((1_000_000, "M"), (1_000, "k")):
         if tokens >= size:
-            return f"{tokens / size:.1f}".removesuffix(".0") + sign
+            return number_text(f"{tokens / size:.1f}".removesuffix(".0") + sign)
     return count(tokens)
 
 
-def _row(of: UsageSum, by: Dimension) -> Row:
+def _row(of: UsageSum) -> Row:
     return Row(
-        key=of.key or f"({by} forgotten)",
+        key=of.key or _FORGOTTEN,
         calls=count(of.calls),
         input_tokens=count(of.input_tokens),
         output_tokens=count(of.output_tokens),
-        cost=usd(of.cost_usd) if of.unpriced_calls < of.calls else "not known",
+        cost=usd(of.cost_usd) if of.unpriced_calls < of.calls else tr("unknown"),
         unpriced=count(of.unpriced_calls) if of.unpriced_calls else "",
     )
 

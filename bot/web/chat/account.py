@@ -10,6 +10,7 @@ from aiohttp import web
 
 from bot.domain.messages import Person
 from bot.domain.personal_data import SHARED_IDS
+from bot.domain.texts import tr
 from bot.learning.digest import EMAIL, DigestRecord
 from bot.learning.question_words import QuestionWords
 from bot.store.personal_data import PersonalData
@@ -59,7 +60,7 @@ class AccountPage:
             raise web.HTTPSeeOther(PATH)
         given = str(form.get("share", ""))
         if given not in {"on", "off"}:
-            raise web.HTTPUnprocessableEntity(text=f"Send 'on' or 'off', not {given[:40]!r}.")
+            raise problem(422, f"Send 'on' or 'off', not {given[:40]!r}.")
         await self.words.agree(self.tenant, person_of(request), shares=given == "on")
         raise web.HTTPSeeOther(PATH)
 
@@ -87,7 +88,9 @@ def _own_person(request: web.Request) -> Person:
     person = person_of(request)
     if person.id in SHARED_IDS:
         raise problem(
-            403, "The admin token is nobody's own.", cure="Sign in with your own account."
+            403,
+            tr("The admin token does not belong to a person."),
+            cure=tr("Sign in with your own account."),
         )
     return person
 

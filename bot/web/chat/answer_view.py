@@ -11,8 +11,6 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 
 from bot.answering.reply_text import (
-    PEOPLE_INTRO,
-    UNSURE_INTRO,
     framed_parts,
     is_composed,
     is_from_people,
@@ -21,7 +19,7 @@ from bot.answering.reply_text import (
 from bot.answering.visibility import Visibility, sources_of
 from bot.chat.response_view import COMPOSED_NOTE
 from bot.chat.votes import can_be_rated
-from bot.domain.formatting import counted, freshness, superseded_warnings
+from bot.domain.formatting import freshness, superseded_warnings
 from bot.domain.interactions import (
     REASONS,
     Clarification,
@@ -34,19 +32,21 @@ from bot.domain.interactions import (
     Response,
     Source,
 )
+from bot.domain.markdown import clip
 from bot.domain.messages import Activity, Stage
 from bot.domain.outcomes import confidence_level, explanation_title
+from bot.domain.texts import tr, trn
 from bot.domain.urls import QUOTE_MARK, quotes_of
 from bot.web.chat.case_card import CaseCard
 from bot.web.pages.safe_html import answer_html, openable, parts_html, quote_html
 
 REASON_LABELS: Mapping[Reason, str] = {
-    "wrong": "Wrong",
-    "outdated": "Outdated",
-    "incomplete": "Incomplete",
-    "off_topic": "Didn't understand me",
-    "unclear": "Hard to follow",
-    "other": "Other",
+    "wrong": tr("Wrong"),
+    "outdated": tr("Outdated"),
+    "incomplete": tr("Incomplete"),
+    "off_topic": tr("Didn't understand me"),
+    "unclear": tr("Hard to follow"),
+    "other": tr("Other"),
 }
 """All feedback reasons, in the order in which they are offered."""
 
@@ -91,19 +91,22 @@ def feedback_view(given: Feedback | None) -> FeedbackView:
 
 
 _STAGE_TEXTS: Mapping[Stage, str] = {
-    Stage.RECEIVED: "Got it \u2026",
-    Stage.WAITING: "Your question is next \u2026",
-    Stage.ROUTING: "Reading your question \u2026",
-    Stage.SEARCHING: "Searching the wiki \u2026",
-    Stage.READING: "Reading what was found \u2026",
-    Stage.CHECKING: "Checking the sources \u2026",
-    Stage.DONE: "Almost there \u2026",
-    Stage.FAILED: "This did not work \u2026",
+    Stage.RECEIVED: tr("Got it \u2026"),
+    Stage.WAITING: tr("Your question is next \u2026"),
+    Stage.ROUTING: tr("Reading your question \u2026"),
+    Stage.SEARCHING: tr("Searching the wiki \u2026"),
+    Stage.READING: tr("Reading what was found \u2026"),
+    Stage.CHECKING: tr("Checking the sources \u2026"),
+    Stage.DONE: tr("Almost there \u2026"),
+    Stage.FAILED: tr("Something went wrong \u2026"),
 }
-_HEADINGS = {"found": "From the wiki", "answer": "Answer", "generic": ""}
-_WITHDRAWN = "This question was withdrawn."
-_GIVEN_UP = "This did not work. Please ask again."
+_HEADINGS = {"found": tr("From the wiki"), "answer": tr("Answer"), "generic": ""}
+_WITHDRAWN = tr("This question was withdrawn.")
+_GIVEN_UP = tr("Something went wrong. Please ask again.")
+_UNSURE = tr("I'm not sure, but this may help")
+_BY_PEOPLE = tr("From a colleague's answer")
 _LONG_QUESTION = 600
+_LONGEST_FILE_NAME = 60
 _MAX_LABEL = 90
 _MAX_QUOTE_IN_A_LINK = 600
 _MAX_QUOTES_IN_A_LINK = 10
@@ -125,14 +128,29 @@ class SourceView:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A section to ask about next: its first chunk, its page's title and its heading."""
+
+    chunk_id: str
+    page: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExchangeView:
-    """One question and its answer; ``label`` is the accessible name."""
+    """One question and its answer; ``label`` is the accessible name.
+
+    ``follow_ups`` and ``editable`` are of the last exchange of a conversation only; ``press`` tells
+    a press of the former from one on another page.
+    ``notice`` is our text in the answer's place, ``missing`` what the wiki does not say.
+    """
 
     id: str
     question: str
     label: str
     long: bool
     working: bool
+    files: tuple[str, ...] = ()
     withdrawn: bool = False
     step: str = ""
     stage: str = ""
@@ -140,6 +158,8 @@ class ExchangeView:
     level: str = ""
     heading: str = ""
     html: Markup = field(default_factory=Markup)
+    notice: str = ""
+    missing: str = ""
     options: tuple[str, ...] = ()
     sources: tuple[SourceView, ...] = ()
     numbered: bool = False
@@ -152,14 +172,19 @@ class ExchangeView:
     why_label: str = ""
     votes: FeedbackView = field(default_factory=FeedbackView)
     case: CaseCard | None = None
+    follow_ups: tuple[FollowUp, ...] = ()
+    press: str = ""
+    editable: bool = False
 
 
 def stage_text(activity: Activity) -> str:
     """Return the progress text of a question in progress."""
     if activity.stage is Stage.READING and activity.pages:
-        return f"Reading {counted(activity.pages, 'page')} \u2026"
+        return trn("Reading {n} page \u2026", "Reading {n} pages \u2026", activity.pages)
     if activity.stage is Stage.WAITING and activity.pages:
-        return f"{counted(activity.pages, 'question')} before yours \u2026"
+        return trn(
+            "{n} question before yours \u2026", "{n} questions before yours \u2026", activity.pages
+        )
     return _STAGE_TEXTS[activity.stage]
 
 
@@ -186,7 +211,7 @@ def exchange_view(
         withdrawn=withdrawn,
         step=now.stage.value,
         stage=stage_text(now),
-        html=Markup() if working else answer_html(given_up, interaction.id, 0),
+        notice="" if working else given_up,
     )
 
 
@@ -200,6 +225,7 @@ def _answered_view(interaction: Interaction, outcome: Outcome, votes: FeedbackVi
         level=confidence_level(outcome) or "",
         heading=_heading(response),
         html=_html(response, interaction.id),
+        missing=_missing(response),
         options=response.options if isinstance(response, Clarification) else (),
         sources=_source_views(response, shown),
         numbered=cited,
@@ -225,7 +251,9 @@ def _without_closed_pages(
     if not seen.tells(interaction):
         return replace(
             view,
-            html=answer_html(seen.why_closed, interaction.id, 0),
+            html=Markup(),
+            missing="",
+            notice=seen.why_closed,
             options=(),
             sources=(),
             warnings=(),
@@ -239,14 +267,16 @@ def _without_closed_pages(
 
 
 def _question_view(interaction: Interaction) -> ExchangeView:
-    question = interaction.message.text
-    line = " ".join(question.split())
+    message = interaction.message
+    question = message.text
+    line = " ".join(message.asked.split())
     return ExchangeView(
         id=interaction.id,
         question=question,
         label=line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026",
         long=len(question) > _LONG_QUESTION,
         working=False,
+        files=tuple(clip(each.name, _LONGEST_FILE_NAME) for each in message.attachments),
     )
 
 
@@ -259,6 +289,13 @@ def _html(response: Response, exchange_id: str) -> Markup:
     if not parts:
         return answer_html(text_without_intro(response), exchange_id, len(hrefs))
     return parts_html(parts, exchange_id, hrefs)
+
+
+def _missing(response: Response) -> str:
+    """Return what an answer leaves open; of a record without parts, its text says it."""
+    if not isinstance(response, Reply) or not response.parts:
+        return ""
+    return response.missing or ""
 
 
 def _tone(response: Response) -> str:
@@ -274,24 +311,24 @@ def _tone(response: Response) -> str:
 def _heading(response: Response) -> str:
     match response:
         case Reply(confidence_level="unsure"):
-            return UNSURE_INTRO
+            return _UNSURE
         case Reply():
             from_people = response.tone == "found" and is_from_people(response)
-            return PEOPLE_INTRO.rstrip(":") if from_people else _HEADINGS[response.tone]
+            return _BY_PEOPLE if from_people else _HEADINGS[response.tone]
         case Clarification():
-            return "One question back"
+            return tr("Just to be sure")
         case Escalation(reason="asked_for_human"):
-            return "For a person"
+            return tr("For a person")
         case Escalation(reason="unavailable"):
-            return "Not working right now"
+            return tr("Not working right now")
         case Escalation():
-            return "No sure answer"
+            return tr("I'm not sure")
 
 
 def _sources_label(response: Response, shown: Sequence[Source]) -> str:
     if not isinstance(response, Reply):
-        return "Pages that may help. I haven't confirmed that they do."
-    return "Source" if len(shown) == 1 else "Sources"
+        return tr("Pages that may help (not confirmed)")
+    return tr("Source") if len(shown) == 1 else tr("Sources")
 
 
 def _can_ask_person(response: Response) -> bool:

@@ -10,23 +10,21 @@ from markupsafe import Markup
 
 from bot.domain.cases import Case, CaseStep, State
 from bot.domain.messages import InteractionId
+from bot.domain.texts import changed, tr
 from bot.escalations.history import for_asker
 from bot.escalations.lifecycle import OWNED, UNSETTLED, WAITING, display_name
 from bot.web.pages.safe_html import plain_html
 
 _HEADLINES: Mapping[State, str] = {
-    "open": "Waiting for a person",
-    "claimed": "{name} has it",
-    "answered": "{name} answered",
-    "resolved": "Closed",
-    "declined": "{name} can't take this on",
-    "reopened": "Waiting for a person again",
+    "open": tr("Waiting for a person"),
+    "resolved": tr("Closed"),
+    "reopened": tr("Waiting for a person again"),
 }
 _CLOSE_LABELS: Mapping[State, str] = {
-    "open": "No longer needed",
-    "claimed": "No longer needed",
-    "answered": "This helped, close it",
-    "reopened": "No longer needed",
+    "open": tr("No longer needed"),
+    "claimed": tr("No longer needed"),
+    "answered": tr("This helped, close it"),
+    "reopened": tr("No longer needed"),
 }
 _REOPENED_FROM: frozenset[State] = frozenset({"answered", "resolved", "declined"})
 _STEPS_INTO: Mapping[State, frozenset[str]] = {
@@ -84,13 +82,25 @@ def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
         id=case.interaction_id,
         version=case.version,
         state=state,
-        headline=_HEADLINES[state].format(name=name),
+        headline=_headline(state, name),
         since=last.at if last is not None else case.changed_at,
         pings=case.pings if state in WAITING else 0,
         said=tuple(said for step in steps if (said := _card_entry(step)) is not None),
         close=_CLOSE_LABELS.get(state, ""),
         can_reopen=state in _REOPENED_FROM,
     )
+
+
+def _headline(state: State, name: str) -> str:
+    match state:
+        case "claimed":
+            return tr("{name} is working on it", name=name)
+        case "answered":
+            return tr("{name} replied", name=name)
+        case "declined":
+            return tr("{name} can't help with this", name=name)
+        case _:
+            return _HEADLINES[state]
 
 
 def _last_change(steps: Sequence[CaseStep], state: State) -> CaseStep | None:
@@ -106,19 +116,30 @@ def _card_entry(step: CaseStep) -> CardEntry | None:
         case "decline":
             return _entry_of(step) if step.text else None
         case "reopen":
-            did = "asked again" if _is_asker(step) else "opened it again"
-            return _entry_of(step, note="" if step.text else f"{_name(step)} {did}")
+            return _entry_of(step, note="" if step.text else _reopened(step))
         case "resolve":
-            return _entry_of(step, note=f"{_name(step)} closed it")
+            return _entry_of(step, note=_closed(step))
         case _:
             return None
+
+
+def _reopened(step: CaseStep) -> str:
+    if _is_asker(step):
+        return tr("You asked again")
+    return tr("{name} reopened it", name=_name(step))
+
+
+def _closed(step: CaseStep) -> str:
+    if _is_asker(step):
+        return tr("You closed it")
+    return tr("{name} closed it", name=_name(step))
 
 
 def _entry_of(step: CaseStep, *, note: str = "") -> CardEntry:
     name = _name(step)
     return CardEntry(
         name=name,
-        initial=name[:1].upper(),
+        initial=changed(name, _initial),
         at=step.at,
         html=plain_html(step.text),
         mine=_is_asker(step),
@@ -126,8 +147,12 @@ def _entry_of(step: CaseStep, *, note: str = "") -> CardEntry:
     )
 
 
+def _initial(name: str) -> str:
+    return name[:1].upper()
+
+
 def _name(step: CaseStep) -> str:
-    return "You" if _is_asker(step) else display_name(step.actor.name if step.actor else "")
+    return tr("You") if _is_asker(step) else display_name(step.actor.name if step.actor else "")
 
 
 def _is_asker(step: CaseStep) -> bool:

@@ -20,9 +20,11 @@ from aiohttp import web
 from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import Activity, InteractionId, Stage, Thread
 from bot.domain.record_search import InteractionGlance, Watches
+from bot.domain.texts import ENGLISH, Language, tr
 from bot.web.auth.identity import is_session_open, person_of
 from bot.web.chat.answer_view import stage_text
 from bot.web.chat.exchanges import Exchanges
+from bot.web.languages import language_of
 from bot.web.problems import problem
 
 log = structlog.get_logger(__name__)
@@ -108,16 +110,17 @@ class EventStreams:
     ) -> None:
         """Poll the store and send the differences. Raises StoreUnavailable."""
         started = told = time.monotonic()
+        language = language_of(request)
         await stream.write(
             # The browser reconnects after 1,000 ms.
-            b"".join([b"retry: 1000\n\n", *change_events({}, now), sse_event("present")])
+            b"".join([b"retry: 1000\n\n", *change_events({}, now, language), sse_event("present")])
         )
         while (pause := self._tempo.pause(now)) is not None:
             await self._wait(pause)
             if self._ending.is_set() or _is_disconnected(request):
                 return
             before, now = now, await self._watches.thread(thread, MAX_WATCHED)
-            changed = b"".join(change_events({each.id: each for each in before}, now))
+            changed = b"".join(change_events({each.id: each for each in before}, now, language))
             clock = time.monotonic()
             if changed or clock - told >= self._tempo.heartbeat:
                 if not await is_session_open(request):
@@ -143,8 +146,10 @@ class EventStreams:
         if self._open[person_id] >= MAX_STREAMS:
             raise problem(
                 429,
-                f"{MAX_STREAMS} tabs of yours are open already; this one is told less often.",
-                cure="Close some of them.",
+                tr(
+                    "You have {count} open tabs; this one is updated less often.", count=MAX_STREAMS
+                ),
+                cure=tr("Close some of them."),
                 headers={"Retry-After": "30"},
             )
         self._open[person_id] += 1
@@ -157,7 +162,9 @@ class EventStreams:
 
 
 def change_events(
-    before: Mapping[InteractionId, InteractionGlance], now: Sequence[InteractionGlance]
+    before: Mapping[InteractionId, InteractionGlance],
+    now: Sequence[InteractionGlance],
+    language: Language = ENGLISH,
 ) -> Iterator[bytes]:
     """Yield an event for each difference; ``before`` is empty for a new connection."""
     for glance in now:
@@ -166,7 +173,7 @@ def change_events(
             continue
         if glance.status == "working":
             if old is None or _activity(old) != _activity(glance):
-                yield _stage_event(glance)
+                yield _stage_event(glance, language)
             continue
         if old is None or old.status != glance.status:
             yield sse_event("answer", id=glance.id)
@@ -181,10 +188,11 @@ def sse_event(name: str, **data: str | int) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def _stage_event(glance: InteractionGlance) -> bytes:
+def _stage_event(glance: InteractionGlance, language: Language) -> bytes:
     now = _activity(glance)
     step = now.stage.value
-    return sse_event("stage", id=glance.id, step=step, pages=now.pages, text=stage_text(now))
+    text = language.text(stage_text(now))
+    return sse_event("stage", id=glance.id, step=step, pages=now.pages, text=text)
 
 
 def _activity(glance: InteractionGlance) -> Activity:

@@ -13,16 +13,26 @@ from aiohttp import web
 from bot.answering.asker_identity import Reader
 from bot.answering.visibility import ReadablePassages, Visibility, may_name_page, visibility_in
 from bot.chat.votes import can_be_rated
-from bot.domain.interactions import Escalation, Feedback, Interaction
-from bot.domain.messages import InteractionId, Person, Thread
+from bot.domain.handoff import is_person_request
+from bot.domain.interactions import (
+    Escalation,
+    Feedback,
+    Interaction,
+)
+from bot.domain.messages import InteractionId, Person, Thread, is_chosen_option
 from bot.domain.ports import Interactions
 from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.texts import tr
+from bot.domain.texts.dates import utc_moment
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import person_of, principals_of
 from bot.web.chat.answer_view import ExchangeView, exchange_view
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.case_card import case_card as card_of
+from bot.web.chat.follow_ups import FollowUps
+from bot.web.problems import problem
 
+_SHOWN = 50
 Listed = TypeVar("Listed", ThreadSummary, FoundQuestion)
 
 
@@ -33,6 +43,7 @@ class Exchanges:
     interactions: Interactions
     cases: Cases
     readable: ReadablePassages
+    follow_ups: FollowUps
     tenant: str
 
     def thread(self, request: web.Request, conversation: str) -> Thread:
@@ -45,7 +56,7 @@ class Exchanges:
         conversation = valid_uuid(request.match_info["conversation"])
         thread = self.thread(request, conversation)
         if interaction is None or interaction.message.thread != thread:
-            raise web.HTTPNotFound(text="There is no such question in this conversation.")
+            raise problem(404, tr("This question is not in this conversation."))
         return interaction
 
     async def visibility(self, request: web.Request, shown: Sequence[Interaction]) -> Visibility:
@@ -88,13 +99,40 @@ class Exchanges:
             return exchange_view(interaction, seen, activity=reported[-1] if reported else None)
         return replace(exchange_view(interaction, seen), case=await self.case_card(interaction))
 
-    async def fragment(
-        self, request: web.Request, template: str, interaction: Interaction
+    async def as_last(
+        self,
+        request: web.Request,
+        view: ExchangeView,
+        shown: Sequence[Interaction],
+        seen: Visibility,
+    ) -> ExchangeView:
+        """Return the view of the last of some exchanges, with what can be done with it alone."""
+        last = shown[-1]
+        asked = {each.message.text for each in shown}
+        follow_ups = await self.follow_ups.offered(request, last, seen, asked)
+        editable = view.case is None and is_editable(last)
+        press = str(uuid.uuid4()) if follow_ups else ""
+        return replace(view, follow_ups=follow_ups, press=press, editable=editable)
+
+    async def exchange(
+        self,
+        request: web.Request,
+        template: str,
+        interaction: Interaction,
+        view: ExchangeView | None = None,
     ) -> web.Response:
-        """Render a template for one exchange."""
-        return render_exchange(
-            request, template, interaction, await self.view(request, interaction)
-        )
+        """Render an exchange, or its answer; ``view`` is what it looks like, where it is known."""
+        seen = await self.visibility(request, [interaction])
+        view = view or await self.view(request, interaction, seen)
+        shown = await self.interactions.in_thread(interaction.message.thread, _SHOWN)
+        if [each.id for each in shown[-1:]] == [interaction.id]:
+            view = await self.as_last(request, view, shown, seen)
+        return _render(request, template, interaction, view)
+
+    async def votes(self, request: web.Request, interaction: Interaction) -> web.Response:
+        """Render how the caller judged an answer."""
+        view = await self.view(request, interaction)
+        return _render(request, "web/votes.html", interaction, view)
 
     async def feedback_of(self, interaction_id: InteractionId, person: Person) -> Feedback | None:
         """Return a person's feedback for an answer, or None."""
@@ -121,12 +159,29 @@ def may_have_case(interaction: Interaction) -> bool:
     )
 
 
-def render_exchange(
-    request: web.Request, template: str, interaction: Interaction, exchange: ExchangeView
+def _render(
+    request: web.Request, template: str, interaction: Interaction, view: ExchangeView
 ) -> web.Response:
-    """Render a template with an exchange's view."""
-    context = {"conversation": interaction.message.thread.id, "exchange": exchange}
+    context = {
+        "conversation": interaction.message.thread.id,
+        "exchange": view,
+        "moment_text": utc_moment,
+    }
     return aiohttp_jinja2.render_template(template, request, context)
+
+
+def is_editable(interaction: Interaction) -> bool:
+    """Return whether the words of a question are its asker's, so that they may change them.
+
+    Whether it is the last one, and whether people have it, is for the caller to check.
+    """
+    outcome = interaction.outcome
+    return not (
+        interaction.withdrawn
+        or is_person_request(interaction.message)
+        or is_chosen_option(interaction.message)
+        or (outcome is not None and outcome.is_kept_without_text)
+    )
 
 
 def valid_uuid(given: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import groupby
@@ -18,6 +18,8 @@ from bot.domain.markdown import clip
 from bot.domain.messages import Thread
 from bot.domain.ports import Inbox
 from bot.domain.record_search import FoundQuestion, ThreadSummary
+from bot.domain.texts import tr, trn
+from bot.domain.texts.dates import day_and_month, short_day_of_year
 from bot.store.interactions import StoredThreads
 from bot.web.chat.exchanges import Exchanges, valid_uuid
 from bot.web.pages import wants_fragment
@@ -26,6 +28,12 @@ DayName = Literal["Today", "Yesterday", "Earlier"]
 
 # The farthest time zone is UTC+14.
 _FARTHEST_MINUTES = 14 * 60
+
+_DAY_LABELS: Mapping[DayName, str] = {
+    "Today": tr("Today"),
+    "Yesterday": tr("Yesterday"),
+    "Earlier": tr("Earlier"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +94,11 @@ def by_day(
 def _with_local_time(entry: HistoryEntry, day: DayName, now: datetime) -> HistoryEntry:
     local = entry.at.astimezone(now.tzinfo)
     if day != "Earlier":
-        when = f"{local:%H:%M}"
+        when: str = f"{local:%H:%M}"
     elif local.year == now.year:
-        when = f"{local.day} {local:%b}"
+        when = day_and_month(local)
     else:
-        when = f"{local.day} {local:%b %Y}"
+        when = short_day_of_year(local)
     return HistoryEntry(entry.href, entry.title, local, when, entry.here, entry.delete)
 
 
@@ -169,8 +177,10 @@ def _next_address(asked: HistoryQuery, last: str, seen: datetime) -> str:
 
 def _result_text(count: int, *, more: bool) -> str:
     if more:
-        return f"More than {PAGE_SIZE} questions found, newest first"
-    return f"{count or 'No'} question{'' if count == 1 else 's'} found"
+        return tr("More than {count} questions found, newest first", count=PAGE_SIZE)
+    if not count:
+        return tr("No questions found")
+    return trn("{n} question found", "{n} questions found", count)
 
 
 CONVERSATION_COOKIE = "frontdesk_conversation"
@@ -209,6 +219,7 @@ class HistoryRoutes:
         now = datetime.now(UTC).astimezone(browser_timezone(east))
         return {
             "history": await self._listing(request, asked, now),
+            "day_labels": _DAY_LABELS,
             "east": east,
             "folded": request.cookies.get(COLLAPSED_COOKIE) == "yes",
         }

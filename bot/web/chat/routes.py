@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp_jinja2
@@ -17,23 +16,21 @@ from bot.answering.visibility import ReadablePassages
 from bot.chat.votes import AnswerVotes, can_be_rated
 from bot.domain.cases import Act, Actor
 from bot.domain.errors import ActRefused, FeedbackInvalid, InteractionUnknown
-from bot.domain.handoff import (
-    THREAD_MESSAGES_CHECKED,
-    person_request,
-    person_request_id,
-    typed_question,
-)
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.interactions import Interaction, Vote, new_feedback
-from bot.domain.messages import Message
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
+from bot.domain.texts import tr
+from bot.domain.texts.dates import utc_moment
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
+from bot.web.chat.asked_forms import FILE_LIMITS, MAX_QUESTION, typed_text
+from bot.web.chat.asking import Asking
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.event_stream import EventStreams
-from bot.web.chat.exchanges import Exchanges, render_exchange, valid_uuid
+from bot.web.chat.exchanges import Exchanges, valid_uuid
+from bot.web.chat.follow_ups import FollowUps
 from bot.web.chat.history import (
     CONVERSATION_COOKIE,
     HistoryQuery,
@@ -42,10 +39,10 @@ from bot.web.chat.history import (
 )
 from bot.web.chat.stored_pages import StoredPageRoutes, StoredPages
 from bot.web.pages import add_pages, redirect_unless_fragment
+from bot.web.problems import problem
 from rag.errors import RagError
 
 HERE = Path(__file__).parent
-MAX_QUESTION = 4000
 MAX_EXCHANGES = 50
 MAX_COMMENT_LENGTH = 500
 """Characters; the API accepts more."""
@@ -53,7 +50,7 @@ MAX_COMMENT_LENGTH = 500
 MAX_REOPEN_LENGTH = 1000
 """Maximum number of characters of a reopening message."""
 
-_NO_ANSWER = "There is no answer to judge."
+_NO_ANSWER = tr("There is no answer to rate.")
 
 
 def mount_chat(
@@ -68,19 +65,25 @@ def mount_chat(
     pages: StoredPages,
     readable: ReadablePassages,
     tenant: str,
+    data_dir: Path,
     starters: Sequence[str] = (),
     placeholder: str = "",
 ) -> None:
     """Add the web chat to an app; bot.web.problems renders its errors."""
     add_pages(app, HERE)
-    exchanges = Exchanges(interactions=interactions, cases=cases, readable=readable, tenant=tenant)
+    exchanges = Exchanges(
+        interactions=interactions,
+        cases=cases,
+        readable=readable,
+        follow_ups=FollowUps(pages, tenant),
+        tenant=tenant,
+    )
     history = HistoryRoutes(threads=threads, inbox=inbox, exchanges=exchanges)
     # First, because the path of an answer would match the stream's.
     EventStreams(watches, exchanges).mount(app)
     ChatRoutes(
         exchanges=exchanges,
         history=history,
-        inbox=inbox,
         interactions=interactions,
         gate=gate,
         pages=pages,
@@ -88,6 +91,9 @@ def mount_chat(
         starters=starters,
         placeholder=placeholder,
     ).mount(app)
+    Asking(exchanges=exchanges, inbox=inbox, interactions=interactions, data_dir=data_dir).mount(
+        app
+    )
     FeedbackActions(exchanges, interactions).mount(app)
     CaseActions(exchanges, cases).mount(app)
     history.mount(app)
@@ -96,11 +102,10 @@ def mount_chat(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRoutes:
-    """Handlers of the conversation's page, its questions and their answers."""
+    """Handlers of the conversation's page, and of its answers."""
 
     exchanges: Exchanges
     history: HistoryRoutes
-    inbox: Inbox
     interactions: Interactions
     gate: Gate
     pages: StoredPages
@@ -113,10 +118,7 @@ class ChatRoutes:
         app.router.add_get("/", self.chat)
         app.router.add_get("/c/{conversation}", self.chat)
         app.router.add_post("/conversations", self.start_over)
-        app.router.add_post("/chat/{conversation}", self.ask)
         app.router.add_get("/chat/{conversation}/{id}", self.answer)
-        app.router.add_post("/chat/{conversation}/{id}/person", self.person)
-        app.router.add_post("/chat/{conversation}/{id}/withdraw", self.withdraw)
         app.router.add_get("/chat/{conversation}/{id}/why", self.why)
 
     async def chat(self, request: web.Request) -> web.Response:
@@ -127,17 +129,21 @@ class ChatRoutes:
         shown = await self.interactions.in_thread(thread, MAX_EXCHANGES)
         seen = await self.exchanges.visibility(request, shown)
         exchanges = [await self.exchanges.view(request, each, seen) for each in shown]
+        if shown:
+            exchanges[-1] = await self.exchanges.as_last(request, exchanges[-1], shown, seen)
         response = aiohttp_jinja2.render_template(
             "web/chat.html",
             request,
             {
                 "conversation": conversation,
                 "exchanges": exchanges,
+                "moment_text": utc_moment,
                 "starters": self.starters,
                 "placeholder": self.placeholder,
                 "trouble": "" if exchanges else await self._nothing_indexed(),
                 "shortened": len(exchanges) == MAX_EXCHANGES,
                 "longest": MAX_QUESTION,
+                "file_limits": FILE_LIMITS,
                 **await self.history.beside(request, HistoryQuery(open=conversation)),
             },
         )
@@ -157,60 +163,20 @@ class ChatRoutes:
         remember_conversation(response, str(uuid.uuid4()))
         raise response
 
-    async def ask(self, request: web.Request) -> web.Response:
-        """Accept a question and return its bubble, which then polls for the answer.
-
-        The page gives each question an id, so that a double click sends the same question, not
-        another.
-        """
-        form = await request.post()
-        question = _typed_text(form.get("question"), MAX_QUESTION, "ask with at most")
-        if not question:
-            raise web.HTTPUnprocessableEntity(text="Type a question first.")
-        accepted = await self._accept(request, question, valid_uuid(str(form.get("message", ""))))
-        redirect_unless_fragment(request, "/")
-        return accepted
-
-    async def person(self, request: web.Request) -> web.Response:
-        """Request a person for an earlier question; idempotent."""
-        interaction = await self.exchanges.own_interaction(request)
-        once = person_request_id(interaction.message.id)
-        accepted = await self._accept(request, await self._wish(request, interaction), once)
-        redirect_unless_fragment(request, "/")
-        return accepted
-
-    async def _wish(self, request: web.Request, asked: Interaction) -> str:
-        """Return the text of the request; it names the question unless that is the last one."""
-        seen = await self.exchanges.visibility(request, [asked])
-        if seen.asked(asked) is None:
-            # Its text comes from a page that the asker may not read, and experts perhaps even less.
-            raise web.HTTPConflict(text=seen.why_closed)
-        there = await self.interactions.in_thread(asked.message.thread, THREAD_MESSAGES_CHECKED)
-        is_last = [each.id for each in there[-1:]] == [asked.id]
-        return person_request("" if is_last else typed_question(asked, there))
-
     async def answer(self, request: web.Request) -> web.Response:
         """Return the answer or the progress; 204 if the browser shows this step already."""
         interaction = await self.exchanges.own_interaction(request)
         exchange = await self.exchanges.view(request, interaction)
         if exchange.working and exchange.step == request.query.get("step"):
             return web.Response(status=204)
-        return render_exchange(request, "web/answer.html", interaction, exchange)
-
-    async def withdraw(self, request: web.Request) -> web.Response:
-        """Delete a question and its answer; idempotent."""
-        interaction = await self.exchanges.own_interaction(request)
-        await self.inbox.cancel(interaction.id)
-        redirect_unless_fragment(request, "/")
-        interaction = await self.exchanges.own_interaction(request)
-        return await self.exchanges.fragment(request, "web/exchange.html", interaction)
+        return await self.exchanges.exchange(request, "web/answer.html", interaction, exchange)
 
     async def why(self, request: web.Request) -> web.Response:
         """Explain an answer from its record."""
         interaction = await self.exchanges.own_interaction(request)
         outcome = interaction.outcome
         if outcome is None:
-            raise web.HTTPNotFound(text="There is no answer to explain yet.")
+            raise problem(404, tr("There is no answer to explain yet."))
         seen = await self.exchanges.visibility(request, [interaction])
         shown = seen.explained(interaction, outcome)
         left_out = len(shown.trace.passages) < len(outcome.trace.passages)
@@ -222,20 +188,6 @@ class ChatRoutes:
             filters=interaction.message.search_filters,
         )
         return aiohttp_jinja2.render_template("web/why.html", request, {"why": why})
-
-    async def _accept(self, request: web.Request, text: str, message_id: str) -> web.Response:
-        message = Message(
-            id=message_id,
-            thread=self.exchanges.thread(request, valid_uuid(request.match_info["conversation"])),
-            author=person_of(request),
-            text=text,
-            received_at=datetime.now(UTC),
-            private=True,
-        )
-        interaction = await self.interactions.get(await self.inbox.accept(message))
-        if interaction is None:
-            raise web.HTTPServiceUnavailable(text="Your question could not be kept; ask again.")
-        return await self.exchanges.fragment(request, "web/exchange.html", interaction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,14 +212,14 @@ class FeedbackActions:
             if not await votes.vote(*about, vote):
                 await votes.take_back(*about, vote)
         except (FeedbackInvalid, InteractionUnknown) as error:
-            raise web.HTTPNotFound(text=_NO_ANSWER) from error
+            raise problem(404, _NO_ANSWER) from error
         return await self._votes(request, interaction)
 
     async def reason(self, request: web.Request) -> web.Response:
         """Store why an answer did not help; an empty form clears reason and comment."""
         interaction = await self._rateable(request)
         form = await request.post()
-        comment = _typed_text(form.get("comment"), MAX_COMMENT_LENGTH)
+        comment = typed_text(form.get("comment"), MAX_COMMENT_LENGTH)
         try:
             said = new_feedback(
                 interaction.id,
@@ -277,19 +229,19 @@ class FeedbackActions:
                 comment=comment,
             )
         except FeedbackInvalid as error:
-            raise web.HTTPUnprocessableEntity(text=str(error)) from error
+            raise problem(422, str(error)) from error
         await self.interactions.rate(said)
         return await self._votes(request, interaction)
 
     async def _rateable(self, request: web.Request) -> Interaction:
         interaction = await self.exchanges.own_interaction(request)
         if not can_be_rated(interaction.outcome):
-            raise web.HTTPNotFound(text=_NO_ANSWER)
+            raise problem(404, _NO_ANSWER)
         return interaction
 
     async def _votes(self, request: web.Request, interaction: Interaction) -> web.Response:
         redirect_unless_fragment(request, f"/#x-{interaction.id}")
-        return await self.exchanges.fragment(request, "web/votes.html", interaction)
+        return await self.exchanges.votes(request, interaction)
 
 
 def _thumb(given: str) -> Vote:
@@ -297,7 +249,7 @@ def _thumb(given: str) -> Vote:
         return "up"
     if given == "down":
         return "down"
-    raise web.HTTPUnprocessableEntity(text=f"A vote is 'up' or 'down', not {given!r}.")
+    raise problem(422, f"A vote is 'up' or 'down', not {given!r}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +276,7 @@ class CaseActions:
         interaction, _ = await self._found(request)
         form = await request.post()
         act = _case_act(str(form.get("act", "")))
-        text = _typed_text(form.get("text"), MAX_REOPEN_LENGTH)
+        text = typed_text(form.get("text"), MAX_REOPEN_LENGTH)
         person = person_of(request)
         actor = Actor(person.id, person.name, "asker")
         trouble = ""
@@ -342,12 +294,16 @@ class CaseActions:
         interaction = await self.exchanges.own_interaction(request)
         case = await self.exchanges.case_card(interaction)
         if case is None:
-            raise web.HTTPNotFound(text="Nobody was asked about this question.")
+            raise problem(404, tr("Nobody was asked about this question."))
         return interaction, case
 
 
 def _render_card(request: web.Request, interaction: Interaction, case: CaseCard) -> web.Response:
-    context = {"conversation": interaction.message.thread.id, "case": case}
+    context = {
+        "conversation": interaction.message.thread.id,
+        "case": case,
+        "moment_text": utc_moment,
+    }
     return aiohttp_jinja2.render_template("web/case.html", request, context)
 
 
@@ -356,14 +312,4 @@ def _case_act(given: str) -> Act:
         return "resolve"
     if given == "reopen":
         return "reopen"
-    raise web.HTTPUnprocessableEntity(text=f"Here one can 'resolve' or 'reopen', not {given!r}.")
-
-
-def _typed_text(given: object, longest: int, limit: str = "say it in") -> str:
-    """Return the text of a form's field. Raises HTTPUnprocessableEntity if it is too long."""
-    text = str(given or "").replace("\r\n", "\n").strip()
-    if len(text) > longest:
-        raise web.HTTPUnprocessableEntity(
-            text=f"That is {len(text):,} characters; {limit} {longest:,}."
-        )
-    return text
+    raise problem(422, f"Send 'resolve' or 'reopen', not {given!r}.")

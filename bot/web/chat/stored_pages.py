@@ -15,6 +15,7 @@ from aiohttp import web
 from markupsafe import Markup
 
 from bot.domain.formatting import answered_text
+from bot.domain.texts import changed, tr
 from bot.web.auth.identity import principals_of
 from bot.web.pages.safe_html import passage_html, quote_spans
 from rag.types import ANSWERS_SPACE, Chunk, Principal
@@ -30,7 +31,7 @@ class StoredPages(Protocol):
     ) -> Sequence[Chunk]: ...
 
 
-_BY_PEOPLE = "Answers by colleagues"
+_BY_PEOPLE = tr("Answers by colleagues")
 
 MAX_QUOTES = 10
 """Maximum number of quotes to highlight; an answer's links contain no more."""
@@ -89,7 +90,7 @@ def _page_part(previous: Chunk | None, chunk: Chunk, quotes: Sequence[str]) -> P
 
 def _heading_of(chunk: Chunk) -> str:
     if chunk.document_page is not None:
-        return f"Page {chunk.document_page}"
+        return tr("Page {number}", number=chunk.document_page)
     return chunk.section if chunk.section != chunk.title else ""
 
 
@@ -102,8 +103,8 @@ def _overlap(before: str, after: str) -> int:
     return 0
 
 
-QUOTES_SHOWN = "The highlighted lines are the ones the answer quotes."
-QUOTES_GONE = (
+QUOTES_SHOWN = tr("The highlighted lines are quoted in the answer.")
+QUOTES_GONE = tr(
     "This page has changed since the answer was given: the quoted lines are no longer on it."
 )
 
@@ -137,8 +138,10 @@ class StoredPageRoutes:
         parts = page_parts(chunks, chunk_id=request.query.get("chunk", ""), quotes=quotes)
         note = QUOTES_SHOWN if has_highlight(parts) else QUOTES_GONE
         first = chunks[0]
-        changed = (
-            answered_text(first.updated_by, first.updated_at) if space == ANSWERS_SPACE else ""
+        freshness = (
+            changed(answered_text(first.updated_by, first.updated_at), _capitalised)
+            if space == ANSWERS_SPACE
+            else ""
         )
         return aiohttp_jinja2.render_template(
             "web/page.html",
@@ -146,11 +149,15 @@ class StoredPageRoutes:
             {
                 "title": first.title,
                 "trail": (_BY_PEOPLE,) if space == ANSWERS_SPACE else _breadcrumb(first),
-                "freshness": changed,
+                "freshness": freshness,
                 "note": note if any(map(str.strip, quotes)) else "",
                 "parts": parts,
             },
         )
+
+
+def _capitalised(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def _breadcrumb(chunk: Chunk) -> tuple[str, ...]:
@@ -163,6 +170,9 @@ def _not_found(request: web.Request) -> web.Response:
     return aiohttp_jinja2.render_template(
         "trouble.html",
         request,
-        {"title": "No such page", "text": "It may have moved, or you may not read it."},
+        {
+            "title": tr("Page not found"),
+            "text": tr("It may have moved, or you don't have access to it."),
+        },
         status=404,
     )

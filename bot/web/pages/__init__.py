@@ -21,7 +21,7 @@ from aiohttp.typedefs import Handler
 from bot.domain.texts import tr
 from bot.web.auth.demo import switcher_of
 from bot.web.auth.identity import role_of, signed_in_of
-from bot.web.pages.languages import add_languages, language_of
+from bot.web.languages import add_languages, language_of
 
 _CACHE_FOREVER = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"

@@ -111,6 +111,16 @@ async def edits_too_late(scene: Scenario) -> None:
     await scene.expect_shown(FIRST, ("HOW DO I PRINT?",), ("HOW DO I SCAN?",))
 
 
+async def edits_to_ask_again(scene: Scenario) -> None:
+    """Edited after it was answered: the new words are answered, and the old answer is gone."""
+    await scene.ask(FIRST)
+    await scene.platform.edit(FIRST, "how do I scan?")
+    await scene.quiet()
+    await scene.expect_shown(FIRST, ("HOW DO I SCAN?",), ("HOW DO I PRINT?",))
+    said = [turn.text for turn in scene.desk.inquiries[-1].history]
+    scene.expect(said == [], f"the history is {said}")
+
+
 async def deletes_in_time(scene: Scenario) -> None:
     """Deleted while it is being worked on: nothing is shown, nothing is kept."""
     scene.desk.hold()

@@ -386,6 +386,11 @@ CONVERSATIONS = (
     Case("another thread", repeats(), actions.begins_anew),
     Case("edited while it is worked on", repeats(), actions.edits_in_time),
     Case("edited after the answer", repeats(), actions.edits_too_late),
+    Case(
+        "edited after the answer: asked again, and the answer replaced",
+        repeats(),
+        actions.edits_to_ask_again,
+    ),
     Case("deleted while it is worked on", repeats(), actions.deletes_in_time),
     Case("deleted after the answer", repeats(), actions.deletes_afterwards),
     Case("delivered three times", repeats(), actions.delivers_again),

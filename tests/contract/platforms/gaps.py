@@ -18,7 +18,8 @@ _NO_PEOPLE = "no people's channel: `python -m bot escalations` lists the questio
 _NO_PLACE = "no people's channel: the board shows what waits"
 _AS_IT_STANDS = "the page shows how it stands now and what was said, not every step"
 _ALONE = "only the asker reads the thread: the answer itself has all that they may read"
-_ASK_ANEW = "a question is withdrawn and asked anew; the page has no editing"
+_ASKED_AGAIN = "an edited question is asked again there, in the place of the old one"
+_STAYS = "an answer stays as it was given; the changed question is asked anew"
 _AT_THE_BOARD = "people act at the board"
 _ADDRESSED = "all that is sent there is for the bot, by who is signed in"
 _NO_CHANNELS = "there are no channels: who asks is alone with the bot"
@@ -41,6 +42,7 @@ _UNADDRESSED = (
     "overheard and only a part known: silent",
     "other bots are left alone",
 )
+_REPLACED = "edited after the answer: asked again, and the answer replaced"
 _ANSWER_LOST = "a notice is told once although the platform's answer to it was lost"
 _OTHERS = (
     "what another asked in the same thread: people don't see it",
@@ -109,13 +111,12 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
             {
                 _NO_PEOPLE: (*_PEOPLE, _ASKED_FOR),
                 _ALONE: (_WHISPER,),
-                _ASK_ANEW: ("edited while it is worked on", "edited after the answer"),
+                _ASKED_AGAIN: ("edited after the answer",),
                 _AS_IT_STANDS: (_IN_ORDER,),
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
                 _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_SAME, *_PRACTISE),
-                _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _NOT_INSTALLED: _INSTALLING,
                 _NOT_POSTED: (_ANSWER_LOST,),
@@ -140,10 +141,11 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NAMES_CALLS: (_COMPOSED,),
                 _IN_WORDS: _BUTTONS,
                 _ALL_RIGHTS: _FOR_EXPERTS,
+                _STAYS: (_REPLACED,),
             }
         ),
-        "slack": _because({_NO_LABEL: (_MARKED,)}),
-        "teams": _because({_UNASKABLE: (_ANSWER_LOST,)}),
+        "slack": _because({_NO_LABEL: (_MARKED,), _STAYS: (_REPLACED,)}),
+        "teams": _because({_UNASKABLE: (_ANSWER_LOST,), _STAYS: (_REPLACED,)}),
         "example": _because(
             {
                 _SMALL: (
@@ -157,6 +159,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     *_FILES,
                     *_CARD,
                     _REVISED,
+                    _REPLACED,
                     *_UNADDRESSED,
                     *_ORDERS,
                     *_INSTALLING,

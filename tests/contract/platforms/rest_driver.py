@@ -33,7 +33,7 @@ _ASK_SECONDS = 0.3
 
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 504: "kept", 422: "refused", 503: "send it again"}
 _DID = {
-    "claim": "has taken your question",
+    "claim": "is working on your question",
     "reply": "answered:",
     "decline": "can't take it:",
     "resolve": "closed it",

@@ -7,10 +7,12 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Protocol
 
-from aiohttp import ClientResponse, web
+from aiohttp import ClientResponse, FormData, web
 from lxml import html
 from lxml.html import HtmlElement
 
@@ -23,6 +25,7 @@ from bot.web.chat.history import CONVERSATION_COOKIE
 from bot.web.chat.routes import mount_chat
 from tests.contract.platforms.driver import (
     Client,
+    File,
     Hands,
     Missing,
     Platform,
@@ -101,15 +104,18 @@ class OnWeb:
             pages=OnePageIndex(),
             readable=ReadsEverything(),
             tenant=self.settings.tenant,
+            data_dir=self.settings.data_dir,
         )
 
     async def ask(self, question: Question) -> Receipt:
-        if not question.plain:
+        if not replace(question, files=()).plain:
             raise Missing
         async with self._opening:  # the first page makes the browser known
             await self._page(question)
         name = str(uuid.uuid5(_NAMES, f"message {question.number}"))
-        response = await self._post(_chat(question), question=question.text, message=name)
+        response = await self._post(
+            _chat(question), question.files, question=question.text, message=name
+        )
         if response.status == 200:
             self._exchanges[question.number] = exchange_of(await response.text())
             return "kept"
@@ -117,7 +123,9 @@ class OnWeb:
         return "refused" if response.status == 422 else "send it again"
 
     async def edit(self, question: Question, text: str) -> None:
-        raise Missing
+        response = await self._post(f"{self._path(question)}/edit", question=text)
+        assert response.status == 200, await response.text()
+        self._exchanges[question.number] = exchange_of(await response.text())
 
     async def delete(self, question: Question) -> None:
         response = await self._post(f"{self._path(question)}/withdraw")
@@ -197,10 +205,14 @@ class OnWeb:
     def _path(self, question: Question) -> str:
         return f"{_chat(question)}/{self._exchanges[question.number]}"
 
-    async def _post(self, path: str, **form: str) -> ClientResponse:
+    async def _post(self, path: str, files: Sequence[File] = (), **form: str) -> ClientResponse:
+        filled = FormData(form)
+        for name, content in files:
+            kind = guess_type(name)[0] or "text/plain"
+            filled.add_field("file", content, filename=name, content_type=kind)
         origin = str(self.client.make_url("/")).rstrip("/")
         headers = {"Origin": origin, "HX-Request": "true"}
-        return await self.client.post(path, data=form, headers=headers, allow_redirects=False)
+        return await self.client.post(path, data=filled, headers=headers, allow_redirects=False)
 
 
 def _conversation(question: Question) -> str:

@@ -101,6 +101,7 @@ class FakeSlack(Workspace):
         self, request: web.Request, method: str, answer: Callable[[], web.Response]
     ) -> web.StreamResponse:
         fault = self.faults[method].popleft() if self.faults[method] else None
+        fault = fault or self.faults_by_number.pop(len(self.calls), None)
         if fault is None:
             return answer()
         if fault.seconds:
@@ -129,6 +130,8 @@ class FakeSlack(Workspace):
         lacking = people.missing(method, arguments, self.rooms, self.scopes)
         if lacking:
             return error("missing_scope", needed=lacking, provided=",".join(self.scopes))
+        if refused := self.refused_fields & set(arguments):
+            return error("invalid_arguments", *(f"no such field: {each}" for each in refused))
         try:
             return effect(self, arguments)
         except KeyError as missing:

@@ -324,7 +324,9 @@ class Workspace:
     most that one list returns, whatever is asked for; ``gone`` are questions that their askers
     deleted. ``home_tabs`` are the views published for each person, the last one is
     seen. ``sessions`` are how threads stand, by channel and ts: Stop is shown in some.
-    ``titles`` are what they were called first. ``refused_fields`` are refused by name.
+    ``titles`` are what they were called first. ``refused_fields`` are refused by name, in
+    whatever call they are. ``faults_by_number`` are those of single calls of any method, counted
+    as ``calls`` is, from 1.
     ``organisation`` is the one in all of whose workspaces the app is, "" for an app of one.
     ``subscribed`` are the events that the app is sent; ``sparse_mentions`` leaves files out of
     mentions, as Slack was seen to do. ``lost`` is the error that every call gets
@@ -341,6 +343,7 @@ class Workspace:
     organisation: str = ""
     prompts: list[dict[str, Any]] = field(default_factory=list)
     faults: dict[str, deque[Fault | None]] = field(default_factory=lambda: defaultdict(deque))
+    faults_by_number: dict[int, Fault] = field(default_factory=dict)
     people: dict[str, Member] = field(default_factory=everybody)
     rooms: Rooms = field(default_factory=everywhere)
     groups: dict[str, list[str]] = field(default_factory=lambda: {names.ADMINS: [names.ALICE]})

@@ -91,8 +91,6 @@ def set_session(slack: Workspace, arguments: dict[str, Any]) -> web.Response:
         return error("invalid_arguments", "title is too long")
     if arguments.get("initiator_user_id") not in {None, *slack.people}:
         return error("user_not_found")
-    if refused := slack.refused_fields & set(arguments):
-        return error("invalid_arguments", *(f"no such field: {each}" for each in refused))
     if arguments["channel_id"] not in slack.channels:
         return error("channel_not_found")
     slack.titles.setdefault(

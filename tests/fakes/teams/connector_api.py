@@ -139,6 +139,7 @@ class Call:
 def post_activity(teams: Tenant, call: Call, activity: Activity) -> dict[str, Any]:
     """Put an activity into a conversation; in a channel without a thread it begins one."""
     there = writable_conversation(teams, call.conversation)
+    refuse_fields(teams, activity)
     name = f"reply-{len(teams.sent) + 1}"
     begins = there.kind == "channel" and not thread_of(call.conversation)
     where = f"{there.id}{ROOT}{name}" if begins else call.conversation
@@ -157,6 +158,7 @@ def update_activity(teams: Tenant, call: Call, activity: Activity) -> dict[str, 
     """Show an activity instead of one that is there; everybody sees the new one."""
     writable_conversation(teams, call.conversation)
     there = find_post(teams, call)
+    refuse_fields(teams, activity)
     posts.check_activity(activity)
     if _has_text_and_cards(activity):
         raise Refused("BadSyntax", "Activity resulted into multiple skype activities")
@@ -196,6 +198,19 @@ def writable_conversation(teams: Tenant, conversation: str) -> Conversation:
     if there.refuses:
         raise Refused(there.refuses)
     return there
+
+
+def refuse_fields(teams: Tenant, activity: Activity) -> None:
+    """Take no activity with a field that this tenant does not know. Raises Refused."""
+    for name in sorted(teams.refused_fields & _names_in(activity)):
+        raise Refused("BadArgument", f"Unknown field {name!r}.")
+
+
+def _names_in(value: object) -> frozenset[str]:
+    """Return the names of all fields, however deep they are."""
+    if isinstance(value, Mapping):
+        return frozenset(value).union(*map(_names_in, value.values()))
+    return frozenset().union(*map(_names_in, value)) if isinstance(value, list) else frozenset()
 
 
 def find_post(teams: Tenant, call: Call) -> Sent:

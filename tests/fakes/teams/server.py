@@ -144,6 +144,7 @@ class FakeTeams(Tenant):
     ) -> web.Response:
         self.calls.append(call)
         fault = self.faults[call].popleft() if self.faults[call] else None
+        fault = fault or self.faults_by_number.pop(len(self.calls), None)
         if fault is None:
             return self._too_many(request, call) or _done(effect)
         if fault.seconds:

@@ -72,7 +72,9 @@ class Tenant:
 
     ``sent`` is everything that the bot posted, as it is now; ``visible`` what is not deleted, by
     id. ``calls`` and ``faults`` name a call by what it posts (message, typing), update, delete,
-    create (a conversation), member (one of a roster), members, team. ``written`` are messages of
+    create (a conversation), member (one of a roster), members, team. ``faults_by_number`` are those
+    of single calls of any kind, counted as ``calls`` is, from 1. ``refused_fields`` are refused by
+    name, wherever they are in an activity. ``written`` are messages of
     people, by id. ``views`` are cards that a single person sees instead of those of a message.
     ``reactions`` are person and kind, by message of the bot.
     ``streams`` are those of personal chats, by id. ``strict_rates`` refuses what comes too often.
@@ -85,6 +87,8 @@ class Tenant:
     edits: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     faults: dict[str, deque[Fault | None]] = field(default_factory=lambda: defaultdict(deque))
+    faults_by_number: dict[int, Fault] = field(default_factory=dict)
+    refused_fields: frozenset[str] = frozenset()
     people: dict[str, Human] = field(default_factory=all_people)
     conversations: dict[str, Conversation] = field(default_factory=all_conversations)
     written: dict[str, Written] = field(default_factory=dict)

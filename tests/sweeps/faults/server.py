@@ -173,7 +173,7 @@ class Client:
     """Sends what platforms, programs and probes send."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session = session
+        self.session = session
 
     async def mention(self, url: str, text: str, ts: str, **more: object) -> int:
         """Deliver a question as Slack does, once; return the status, 0 without an answer.
@@ -183,7 +183,7 @@ class Client:
         more = {"channel": channel_of(ts), **more}
         raw = json.dumps(events.envelope(events.mention(text, ts, **more))).encode()
         try:
-            async with self._session.post(
+            async with self.session.post(
                 f"{url}/slack/events",
                 data=raw,
                 headers=events.signed(raw),
@@ -196,7 +196,7 @@ class Client:
     async def ask(self, url: str, question: str, key: str) -> tuple[int, dict[str, Any]]:
         """Ask over the API; return status and body, 0 when the connection was cut."""
         try:
-            async with self._session.post(
+            async with self.session.post(
                 f"{url}/api/v1/ask",
                 json={"question": question},
                 headers={**BEARER, "Idempotency-Key": key},
@@ -210,27 +210,27 @@ class Client:
         sent = aiohttp.FormData()
         sent.add_field("file", text.encode(), filename=name)
         address = f"{url}/api/v1/documents/{space}"
-        async with self._session.post(address, data=sent, headers=BEARER) as answer:
+        async with self.session.post(address, data=sent, headers=BEARER) as answer:
             return answer.status
 
     async def post(self, url: str, body: Mapping[str, object]) -> int:
         """Do something as an admin; return the status."""
-        async with self._session.post(url, json=body, headers=BEARER) as answer:
+        async with self.session.post(url, json=body, headers=BEARER) as answer:
             return answer.status
 
     async def delete(self, url: str) -> int:
         """Delete something as an admin; return the status."""
-        async with self._session.delete(url, headers=BEARER) as answer:
+        async with self.session.delete(url, headers=BEARER) as answer:
             return answer.status
 
     async def get(self, url: str) -> tuple[int, dict[str, Any]]:
         """Fetch something as an operator."""
-        async with self._session.get(url, headers=BEARER) as answer:
+        async with self.session.get(url, headers=BEARER) as answer:
             return answer.status, await answer.json()
 
     async def page(self, url: str) -> int:
         """Open a page as an operator; return the status."""
-        async with self._session.get(url, headers=BEARER) as answer:
+        async with self.session.get(url, headers=BEARER) as answer:
             return answer.status
 
 

@@ -57,7 +57,8 @@ def _classes(element: HtmlElement) -> frozenset[str]:
 
 
 def _is_not_own(element: HtmlElement) -> bool:
-    return element.tag == "blockquote" or bool(_classes(element) & _NOT_OWN)
+    """Return whether it holds words of a page, or of the asker, such as a question to be edited."""
+    return element.tag in {"blockquote", "textarea"} or bool(_classes(element) & _NOT_OWN)
 
 
 def _live_in_answer(element: HtmlElement) -> Iterator[Effect]:

@@ -42,6 +42,7 @@ from tests.sweeps.permissions.workplaces import (
     teams_id,
 )
 
+pytestmark = pytest.mark.attack
 PLANS = [*smoke(3, cases=25), *whole(range(200, 204))]
 STAFF = frozenset(COLLEAGUES)
 UNSEEN = frozenset({"label", "front"})

@@ -35,6 +35,7 @@ from tests.sweeps.permissions.findings import Findings
 from tests.sweeps.permissions.plans import Plan, smoke, whole
 from tests.sweeps.permissions.tried import Tried
 
+pytestmark = pytest.mark.attack
 PLANS = [*smoke(1, cases=50), *whole(range(100, 132))]
 SMALL = Plan(1, "embedded", model=True, views=40)
 

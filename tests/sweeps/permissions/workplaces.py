@@ -65,9 +65,17 @@ class Workplace(Protocol):
 
 
 async def settled(served: Served) -> None:
-    """Wait until everything that was asked is answered."""
-    while not served.engine.idle:  # noqa: ASYNC110 - it happens in the same loop
+    """Wait until what was asked or pressed is done with: what comes later is then another's."""
+    while await _something_goes_on(served):  # noqa: ASYNC110 - it happens in the same loop
         await asyncio.sleep(_GLANCE_SECONDS)
+
+
+async def _something_goes_on(served: Served) -> bool:
+    """Return whether a question is not ended, or work that is done after an acknowledgement."""
+    named = (each.get_name() for each in asyncio.all_tasks())
+    in_background = any(each.startswith("background: ") for each in named)
+    waits = in_background or not served.engine.idle
+    return waits or bool(await served.store.work.unfinished())
 
 
 def slack_id(person: str) -> str:

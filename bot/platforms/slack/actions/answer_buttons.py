@@ -7,7 +7,6 @@ it.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any
@@ -34,8 +33,9 @@ from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, mo
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.actions import ASK_PERSON, MORE, OPTION, WHY, WHY_VIEW
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.payloads.markup import bold, escaped
+from bot.platforms.slack.payloads.response_urls import ResponseUrls
 from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, mrkdwn_link, section
 
 # Slack's limits for a modal: characters of the title, blocks.
@@ -170,13 +170,13 @@ class AnswerButtons:
 
     async def _ask_person(self, press: Press) -> None:
         asked = await self._acted_on(press, press.value)
-        reply_to = reply_reference(asked.message, press)
+        reply_to = reply_to_press(self._channel.response_urls, asked.message, press)
         await self._questions.ask_person(asked, press.presser.person, reply_to=reply_to)
 
     async def _choose(self, press: Press) -> None:
         value, _, number = press.value.rpartition(":")
         asked = await self._acted_on(press, value)
-        reply_to = reply_reference(asked.message, press)
+        reply_to = reply_to_press(self._channel.response_urls, asked.message, press)
         await self._questions.choose(asked, number, press.presser.person, reply_to=reply_to)
 
     async def _acted_on(self, press: Press, value: str) -> Interaction:
@@ -195,6 +195,6 @@ class AnswerButtons:
         self._channel.background.run(whispering, what="fuller answer")
 
 
-def reply_reference(question: Message, press: Press) -> str:
+def reply_to_press(urls: ResponseUrls, question: Message, press: Press) -> str:
     """Return a press's ``reply_to``: its response URL if the question came by command, else ""."""
-    return json.dumps({"response_url": press.response_url}) if response_url_of(question) else ""
+    return urls.reply_to(press.response_url) if is_command(question) else ""

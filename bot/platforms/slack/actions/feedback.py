@@ -54,8 +54,8 @@ from bot.platforms.slack.payloads.events import (
     BotIds,
     Event,
     id_at,
+    is_command,
     object_at,
-    response_url_of,
     text_at,
     ts_at,
 )
@@ -139,7 +139,7 @@ class FeedbackReasons:
         They are asked in its thread or, as a command has none, at a press's response URL.
         """
         forms = reason_question(message.interaction_id)
-        if response_url is not None and response_url_of(message):
+        if response_url is not None and is_command(message):
             asking = self.client.respond(response_url, forms)
         else:
             place = Place(message.thread.channel, message.thread.id, since=message.thread.id)

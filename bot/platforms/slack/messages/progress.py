@@ -21,7 +21,7 @@ from bot.domain.ports import Notes
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
 from bot.platforms.slack.messages.sessions import AgentSessions, OptionalFeature
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.payloads.metadata import ts_of
 from rag.types import BoundedDict
 
@@ -66,7 +66,7 @@ class ProgressStatus:
     async def show(self, message: Message, activity: Activity) -> None:
         """Show an activity, unless it is shown already, or for overheard messages or commands."""
         words = activity_text(activity)
-        if not words or message.overheard or response_url_of(message):
+        if not words or message.overheard or is_command(message):
             return
         self._sessions.begun(message)
         shown = self._shown[message.key] = self._shown.get(message.key) or _ShownStatus()
@@ -80,7 +80,7 @@ class ProgressStatus:
     def answered(self, message: Message) -> None:
         """Remove the reaction in the background; Slack clears a status line after a reply."""
         shown = self._shown.pop(message.key, None)
-        if message.overheard or response_url_of(message):
+        if message.overheard or is_command(message):
             return
         self._sessions.ended(message)
         if shown is None or shown.marked:
@@ -91,7 +91,7 @@ class ProgressStatus:
         shown = self._shown.pop(message.key, None)
         if shown is not None and shown.words:
             await self._line(message, "")
-        if not response_url_of(message):
+        if not is_command(message):
             self._sessions.ended(message)
             await self._unmark(message, known=shown is not None and bool(shown.marked))
 

@@ -30,7 +30,7 @@ from bot.platforms.slack.client.errors import (
     NotPermitted,
     ResultUnknown,
 )
-from bot.platforms.slack.payloads.events import came_by_shortcut, response_url_of
+from bot.platforms.slack.payloads.events import came_by_shortcut, is_command
 from bot.platforms.slack.payloads.markup import escaped_label
 from bot.platforms.slack.payloads.metadata import (
     CARD_PART,
@@ -44,6 +44,7 @@ from bot.platforms.slack.payloads.metadata import (
     thread_of,
     ts_of,
 )
+from bot.platforms.slack.payloads.response_urls import ResponseUrls
 from bot.platforms.slack.people_channel import PeopleChannel
 from bot.platforms.slack.rendering import (
     MessageForm,
@@ -146,7 +147,7 @@ class Replies:
         try:
             await delete(posted)
             # Slack lists no ephemeral reply to a command, and there may be no thread.
-            if not response_url_of(message):
+            if not is_command(message):
                 place = thread_of(message)
                 found = await self._client.find_messages(place, message.interaction_id)
                 await delete(each.ref for each in found)
@@ -276,10 +277,13 @@ class CommandReplies:
     than twice. When the response URL is used up, a direct message is sent instead.
     """
 
-    def __init__(self, client: SlackClient, notes: Notes, people: PeopleChannel) -> None:
+    def __init__(
+        self, client: SlackClient, notes: Notes, people: PeopleChannel, urls: ResponseUrls
+    ) -> None:
         self._client = client
         self._notes = notes
         self._people = people
+        self._urls = urls
         self._begun = BoundedDict[str, int | None](_REMEMBERED)
 
     async def deliver(self, delivery: Delivery) -> PostedRef:
@@ -324,7 +328,7 @@ class CommandReplies:
         self, delivery: Delivery, number: int, forms: MessageForms, *, total: int
     ) -> PostedRef:
         message = delivery.message
-        url = response_url_of(message)
+        url = self._urls.of(message)
         if url and datetime.now(UTC) - message.received_at < _URL_LIFETIME:
             try:
                 await self._client.respond(url, forms, command_reply=True)

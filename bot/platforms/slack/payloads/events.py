@@ -163,8 +163,13 @@ _SHARED_FIELD = "is_ext_shared_channel"
 _RESPONSE_HOSTS = frozenset({"hooks.slack.com", "hooks.slack-gov.com"})
 
 
-def response_url_of(message: Message) -> str | None:
-    """Return the response URL of a message, None for all but commands."""
+def is_command(message: Message) -> bool:
+    """Return whether a question came by a command, which is answered at a response URL."""
+    return kept_response_url(message) is not None
+
+
+def kept_response_url(message: Message) -> str | None:
+    """Return the response URL of a command as it is kept (response_urls.py), else None."""
     url = _reply_fields(message).get("response_url")
     return url if isinstance(url, str) and url else None
 

@@ -2,6 +2,7 @@
 // On top of htmx: sending with the keyboard, refusals in place, moments in local time.
 (() => {
   const trouble = document.getElementById("trouble");
+  const texts = trouble ? trouble.dataset : {};
   const say = (text) => { if (trouble && trouble.textContent !== text) trouble.textContent = text; };
 
   // On a phone not all sections fit: the open one is in view.
@@ -26,15 +27,15 @@
 
   // What did not work. A list that looks by itself is quiet about it until the next time.
   const told = (xhr) => {
-    if (xhr.status === 401) return "You have been signed out. Reload the page to sign in again; copy your text first.";
+    if (xhr.status === 401) return texts.out;
     try { return JSON.parse(xhr.responseText).detail; } catch { return ""; }
   };
-  const AWAY = "The server can't be reached. Your text is still here; try again in a moment.";
+  const AWAY = texts.away;
   const isLook = (event) => event.detail.requestConfig.verb === "get";
   document.body.addEventListener("htmx:responseError", (event) => {
     const { xhr } = event.detail;
     if (isLook(event) && xhr.status >= 500) return;
-    say(told(xhr) || "That did not work. Try again in a moment.");
+    say(told(xhr) || texts.failed);
   });
   for (const name of ["htmx:sendError", "htmx:timeout"]) {
     document.body.addEventListener(name, (event) => { if (!isLook(event)) say(AWAY); });

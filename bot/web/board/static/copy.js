@@ -1,6 +1,7 @@
 // A button beside each command that copies it, where the browser allows that.
 "use strict";
 if (navigator.clipboard) {
+  const texts = document.querySelector(".parts").dataset;
   for (const command of document.querySelectorAll(".command")) {
     const button = document.createElement("button");
     button.type = "button";
@@ -9,11 +10,11 @@ if (navigator.clipboard) {
       button.textContent = word;
       button.setAttribute("aria-label", `${word}: ${command.textContent}`);
     };
-    say("Copy");
+    say(texts.copy);
     button.addEventListener("click", () =>
       navigator.clipboard.writeText(command.textContent).then(
-        () => say("Copied"),
-        () => say("Select and copy"),
+        () => say(texts.copied),
+        () => say(texts.select),
       ),
     );
     command.after(button);

@@ -8,7 +8,11 @@
   const trouble = document.getElementById("trouble");
   const status = document.getElementById("status");
   const count = document.getElementById("count");
+  const files = document.getElementById("file");
+  const chosen = document.getElementById("files");
   const longest = Number(box.dataset.longest);
+  const texts = document.getElementById("texts").dataset;
+  const sized = (text, size) => text.replace("{size}", size.toLocaleString(document.documentElement.lang));
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
   const say = (text) => { if (trouble.textContent !== text) trouble.textContent = text; };
@@ -21,20 +25,45 @@
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   };
   const length = (text) => [...text].length;
-  let attempt = { text: "", id: "" };
+  let attempt = { key: "", id: "" };
 
   const wrong = (text) => {
-    if (!text) return "Type a question first.";
+    const large = [...files.files].find((file) => file.size > Number(files.dataset.largest));
+    if (files.files.length > Number(files.dataset.most)) return texts.many;
+    if (large) return texts.large.replace("{name}", () => large.name);
+    if (!text && !files.files.length) return texts.empty;
     const size = length(text);
     if (size <= longest) return "";
-    return `That is ${size.toLocaleString("en")} characters. Please shorten it to ${longest.toLocaleString("en")}.`;
+    return sized(texts.long, size);
   };
   const fit = () => {
     box.style.height = "auto";
     box.style.height = `${Math.min(box.scrollHeight + 2, 220)}px`;
     const size = length(box.value.trim());
-    count.textContent = size > longest * 0.9 ? `${size.toLocaleString("en")} of ${longest.toLocaleString("en")} characters` : "";
+    count.textContent = size > longest * 0.9 ? sized(texts.count, size) : "";
   };
+
+  // Files that go along: named below the box, and removed all at once.
+  const key = (text) => JSON.stringify([text, ...[...files.files].map((file) => [file.name, file.size, file.lastModified])]);
+  const list = () => {
+    chosen.hidden = !files.files.length;
+    chosen.firstElementChild.textContent = [...files.files].map((file) => file.name).join(", ");
+  };
+  const leaveOut = () => {
+    files.value = "";
+    list();
+  };
+  files.addEventListener("change", () => {
+    list();
+    say(files.files.length ? wrong(box.value.trim() || " ") : "");
+    box.focus();
+  });
+  chosen.querySelector("button").addEventListener("click", () => {
+    leaveOut();
+    say("");
+    box.focus();
+  });
+  list();
 
   // Signing in again comes back here: what is in the box goes along.
   const KEPT = "question";
@@ -59,14 +88,17 @@
       box.focus();
       return;
     }
-    if (attempt.text !== text) attempt = { text, id: newId() };
+    if (attempt.key !== key(text)) attempt = { key: key(text), id: newId() };
     event.detail.parameters.set("question", text);
     event.detail.parameters.set("message", attempt.id);
   });
   form.addEventListener("htmx:afterRequest", (event) => {
     if (event.target !== form || !event.detail.successful) return;
-    if (box.value.trim() === attempt.text) box.value = "";
-    attempt = { text: "", id: "" };
+    if (key(box.value.trim()) === attempt.key) {
+      box.value = "";
+      leaveOut();
+    }
+    attempt = { key: "", id: "" };
     say("");
     fit();
   });
@@ -88,7 +120,7 @@
   // Waiting: often at first, then less; not while nobody looks; on and on while the server is away.
   // While live.js is told what happens, this is only for what it might not hear of.
   const FIRST = 250, SLOW = 1000, AWAY = 8000, SURE = 5000;
-  const LOST = "The connection is lost. Your question is kept; I'll keep trying.";
+  const LOST = texts.lost;
   let pause = FIRST, timer = 0;
   const waiting = () => messages.querySelectorAll(".answer.working");
   const live = () => messages.dataset.live === "on";
@@ -118,9 +150,29 @@
     else plan();
   });
 
+  // Changing the last question: the box takes the focus and Enter sends; Escape leaves it as it was.
+  messages.addEventListener("toggle", (event) => {
+    if (!event.target.matches("details.edit") || !event.target.open) return;
+    const changed = event.target.querySelector("textarea");
+    changed.focus();
+    changed.setSelectionRange(changed.value.length, changed.value.length);
+  }, true);
+  messages.addEventListener("keydown", (event) => {
+    const changing = event.target.closest(".edit[open]");
+    if (!changing) return;
+    if (event.key === "Escape") {
+      changing.open = false;
+      changing.querySelector("form").reset();
+      changing.querySelector("summary").focus({ preventScroll: true });
+    } else if (event.key === "Enter" && event.target.matches("textarea") && !event.shiftKey && !event.isComposing && event.keyCode !== 229) {
+      event.preventDefault();
+      if (!event.repeat) event.target.form.requestSubmit();
+    }
+  });
+
   // What came back.
   const told = (request) => {
-    if (request.status === 401) return "You have been signed out. Reload the page to sign in again.";
+    if (request.status === 401) return texts.out;
     try { return JSON.parse(request.responseText).detail; } catch { return ""; }
   };
   const isWaiting = (element) => element.matches(".answer.working");
@@ -128,9 +180,7 @@
   const unreachable = (event) => {
     if (isLook(event)) return;
     if (isWaiting(event.target)) lost();
-    else say(event.target === form
-      ? "The server can't be reached. Your question is still in the box; try again in a moment."
-      : "The server can't be reached. Try again in a moment.");
+    else say(event.target === form ? texts.kept : texts.away);
   };
   document.body.addEventListener("htmx:sendError", unreachable);
   document.body.addEventListener("htmx:timeout", unreachable);
@@ -138,12 +188,12 @@
     const { xhr } = event.detail;
     if (isLook(event)) return;
     if (!isWaiting(event.target)) {
-      say(told(xhr) || "That did not work. Try again in a moment.");
+      say(told(xhr) || texts.failed);
     } else if (xhr.status >= 500) {
       lost();
     } else {
       event.target.classList.remove("working");
-      event.target.querySelector(".stage").textContent = told(xhr) || "There is no answer to this any more.";
+      event.target.querySelector(".stage").textContent = told(xhr) || texts.gone;
     }
   });
   messages.addEventListener("htmx:afterRequest", (event) => {
@@ -199,12 +249,13 @@
   const offerCopy = (element) => {
     for (const button of element.querySelectorAll("button.copy[hidden]")) {
       button.hidden = false;
-      button.setAttribute("aria-label", "Copy code");
+      button.textContent = texts.copyword;
+      button.setAttribute("aria-label", texts.copy);
     }
   };
   const copied = (button, word) => {
     button.textContent = word;
-    button.setAttribute("aria-label", `${word} code`);
+    button.setAttribute("aria-label", word);
     status.textContent = word;
   };
   messages.addEventListener("click", async (event) => {
@@ -213,10 +264,10 @@
     if (!code) return;
     try {
       await navigator.clipboard.writeText(code.textContent);
-      copied(button, "Copied");
+      copied(button, texts.copied);
     } catch {
       getSelection().selectAllChildren(code);
-      copied(button, document.execCommand("copy") ? "Copied" : "Selected");
+      copied(button, document.execCommand("copy") ? texts.copied : texts.selected);
     }
   });
   messages.addEventListener("htmx:load", (event) => offerCopy(event.target));
@@ -228,7 +279,7 @@
 
   const [came] = performance.getEntriesByType("navigation");
   if (came?.type === "navigate") messages.querySelector(".exchange:last-child")?.scrollIntoView();
-  if (!navigator.cookieEnabled) say("Cookies are blocked here, so this conversation is gone when you reload.");
+  if (!navigator.cookieEnabled) say(texts.cookies);
   fit();
   plan();
 })();

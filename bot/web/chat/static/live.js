@@ -141,7 +141,7 @@
       if (requestConfig.verb === "post" && document.activeElement === document.body) element?.focus({ preventScroll: true });
     };
     if (what === "reason") {
-      status.textContent = "Thank you. Your feedback is noted.";
+      status.textContent = document.getElementById("texts").dataset.thanks;
       focus(document.querySelector(`#r-${id} > summary`));
       return;
     }

@@ -289,7 +289,7 @@ async def test_own_history_and_why_tell_of_a_closed_page(store: Store, tmp_path:
             assert PAGE_CLOSED in page, place
         assert "when is the bonus paid?" in await browser.get("/")
         pages.broken = True
-        assert "just now whether the page" in await browser.get(path)
+        assert "right now whether you have access" in await browser.get(path)
 
 
 @pytest.mark.mended(id="attack-3")
@@ -365,7 +365,7 @@ async def test_a_clarification_is_closed_with_any_page_that_it_offers(
     assert "Canarytitle" in str(exchange_view(asked, Visibility(both)).options)
     left = {name: page for name, page in both.items() if page != closed}
     view = exchange_view(asked, Visibility(left))
-    assert (view.options, PAGE_CLOSED in view.html) == ((), True)
+    assert (view.options, PAGE_CLOSED in view.notice) == ((), True)
 
 
 async def test_an_answer_stays_its_askers_while_a_page_is_only_edited(

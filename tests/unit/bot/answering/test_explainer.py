@@ -40,7 +40,7 @@ from tests.fakes.record_rows import add_all, interaction_rows
 ANYONE = Reader(frozenset({EVERYONE}))
 IN_HR = Reader(frozenset({EVERYONE, Principal("group:hr")}))
 HR: Readers = (frozenset({Principal("group:hr")}),)
-LEFT_OUT = "Pages that you may not read, or that have changed since, are left out."
+LEFT_OUT = "Pages that you can't read or that have changed since are left out."
 PUBLIC_URL = "https://desk.example"
 
 
@@ -126,15 +126,15 @@ async def test_an_answer_is_explained_in_steps_with_how_sure_it_was_and_its_page
     assert explanation.title == "Why this answer"
     assert explanation.question == "vpn error 809?"
     assert [step.label for step in explanation.steps] == [
-        "Your question",
+        "Question",
         "Search",
         "Reading",
         "Result",
     ]
     sure = explanation.sure
     assert sure is not None
-    assert (sure.words, sure.told, sure.needed_told) == ("fairly sure", "80%", "65%")
-    ways = "found by its words and by its meaning"
+    assert (sure.words, sure.told, sure.needed_told) == ("fairly confident", "80%", "65%")
+    ways = "found by words and meaning"
     address = f"{PUBLIC_URL}/pages/IT/vpn.md"
     assert explanation.pages == (PageSummary("VPN", "Errors", address, ways),)
     assert explanation.left_out == ""
@@ -186,9 +186,9 @@ async def test_five_pages_are_named_at_most_each_once_and_the_best_first(
 @pytest.mark.parametrize(
     ("signals", "words"),
     [
-        ({"keyword": 5.0, "fused": 1.0}, "found by its words"),
-        ({"vector": 0.4, "fused": 1.0}, "found by its meaning"),
-        ({}, "read for its context"),
+        ({"keyword": 5.0, "fused": 1.0}, "found by words"),
+        ({"vector": 0.4, "fused": 1.0}, "found by meaning"),
+        ({}, "read for context"),
         ({"planned": 1.0}, "found by a search of the language model"),
     ],
 )
@@ -230,7 +230,9 @@ async def test_while_the_index_is_away_no_page_is_named_and_that_is_said(store: 
         explanation = await told(why, asked())
 
     assert explanation.pages == ()
-    assert explanation.left_out.startswith("I can't tell right now which of the pages you may read")
+    assert explanation.left_out.startswith(
+        "I can't check right now which pages you can read, so I don't name any"
+    )
     assert explanation.steps
     assert [each["event"] for each in logs] == ["sight.index_unavailable"]
     assert (await told(why, asked(name="m2"))).left_out == ""
@@ -252,7 +254,7 @@ async def test_what_a_channel_was_told_is_explained_to_colleagues_too(
     explanation = await told(why, asked(), asker_id="ben")
 
     assert explanation.title == "Why this answer"
-    assert explanation.steps[0].label == "The question"
+    assert explanation.steps[0].label == "Question"
 
 
 async def test_nothing_is_told_of_another_tenant_of_what_was_withdrawn_or_never_was(
@@ -279,7 +281,7 @@ async def test_what_is_still_worked_on_is_said_to_be(store: Store, why: Explaine
 
     assert explanation.title == "Not answered yet"
     assert [step.text for step in explanation.steps] == [
-        "I am still working on this. Ask again when there is an answer."
+        "I'm still working on this. Ask again when there is an answer."
     ]
 
 
@@ -291,7 +293,10 @@ async def test_what_failed_without_an_answer_is_not_said_to_be_worked_on(
     explanation = await why.explain("default", InteractionId("lost"), ANYONE, asker_id="anna")
 
     assert explanation.title == "Why no answer"
-    assert "did not work" in explanation.steps[0].text
+    assert (
+        "Something went wrong, so there is no answer to explain. Please ask the question again"
+        in explanation.steps[0].text
+    )
 
 
 async def test_the_newest_answer_of_one_in_a_channel_is_found(store: Store, why: Explainer) -> None:
@@ -315,8 +320,10 @@ async def test_what_was_searched_is_told(store: Store, why: Explainer, *, privat
     explanation = await told(why, asked(private=private))
 
     words = " ".join(step.text for step in explanation.steps)
-    assert ("that everyone may read" in words) is not private
-    assert ("you may read" in words) is private
+    assert (
+        "A page about this that everyone can read would have been enough" in words
+    ) is not private
+    assert ("pages you can read" in words) is private
     assert "would have been enough" in words
 
 
@@ -327,7 +334,9 @@ async def test_silence_is_explained_as_what_it_was(store: Store, why: Explainer)
     explanation = await told(why, asked())
 
     assert explanation.title == "Why no answer"
-    assert explanation.steps[-1].text.startswith("Nobody asked me.")
+    assert explanation.steps[-1].text.startswith(
+        "The message wasn't addressed to me. I only join in when I am sure, so I said nothing"
+    )
     assert "asked back" not in repr(explanation)
 
 

@@ -285,7 +285,7 @@ async def test_a_persons_reply_reaches_the_asker(slack: FakeSlack, settings: Set
 
     told = slack.in_thread(HELP, THREAD)[1:]
     assert [post.shown for post in told] == [
-        "*Anna Lopez* answered:\nThe blue socket is in room 3.\nThis helped, close it\nAsk again"
+        "*Anna Lopez* replied:\nThe blue socket is in room 3.\nThis helped, close it\nAsk again"
     ]
 
 
@@ -304,7 +304,7 @@ async def test_what_was_not_told_before_the_server_ended_is_told_once_by_the_nex
 
     told = slack.in_thread(HELP, THREAD)[1:]
     assert [post.shown for post in told] == [
-        "*Anna Lopez* answered:\nRoom 3.\nThis helped, close it\nAsk again"
+        "*Anna Lopez* replied:\nRoom 3.\nThis helped, close it\nAsk again"
     ]
 
 
@@ -337,13 +337,15 @@ async def test_of_all_who_claim_at_once_on_slack_the_board_and_the_api_one_has_i
         await wait_until(lambda: f"*Claimed by {name}*" in card.shown)
 
     whispers = {user: [p.shown for p in slack.whispered(user)] for user in losers}
-    said = f"{name} has it already. Leave it to them, or ask them to release it."
+    said = f"It is assigned to {name}. Leave it to them or ask them to release it."
     assert {tuple(each) for each in whispers.values()} == {(said,) * 5}
     refused = {answer.status for answer in answers}
     assert refused <= ({200, 303} if owner == "admin" else {409})
     assert [step["step"] for step in case["history"]] == ["open", "claim"]
     told = slack.in_thread(HELP, THREAD)[1:]
-    assert [post.shown.splitlines()[0] for post in told] == [f"*{name}* has taken your question."]
+    assert [post.shown.splitlines()[0] for post in told] == [
+        f"*{name}* is working on your question."
+    ]
 
 
 async def test_what_is_done_on_the_board_is_seen_on_the_card_and_the_other_way_round(
@@ -359,7 +361,7 @@ async def test_what_is_done_on_the_board_is_seen_on_the_card_and_the_other_way_r
         assert (case["state"], case["owner_id"]) == ("claimed", "anna@acme.example")
         await wait_until(lambda: "*Claimed by Anna Lopez*" in card.shown)
         await anna.click(card, "Release")
-        await wait_until(lambda: "*Waits for somebody*" in card.shown)
+        await wait_until(lambda: "*Waiting*" in card.shown)
         said = {"name": "Ben Okafor", "text": "Room 3."}
         await client.post(f"{path}/reply", json=said, headers=BEARER)
         await wait_until(lambda: "*Answered by Ben Okafor*" in card.shown)

@@ -131,7 +131,7 @@ async def test_what_another_has_is_not_done_from_here(configured: Settings, stor
     anna = Actor("u1", "Anna", "expert")
     await store.escalations.act("default", InteractionId("i1"), "claim", anna)
 
-    with pytest.raises(EscalationTaken, match="Anna has it already"):
+    with pytest.raises(EscalationTaken, match="It is assigned to Anna"):
         await escalations(configured, done="i1", everything=False, limit=1)
 
 

@@ -98,7 +98,7 @@ async def test_who_is_no_colleague_sees_a_question_and_does_not_act_on_it(store:
 async def test_a_private_question_is_its_askers(store: Store) -> None:
     asked = await _kept(store, PRIVATE)
     assert await _subjects(store).acted_on(asked.id, _presser(ASKER)) == asked
-    with pytest.raises(ActionRejected, match="isn't here"):
+    with pytest.raises(ActionRejected, match="That question is no longer here"):
         await _subjects(store).seen(asked.id, _presser())
     assert not await _subjects(store).may_act(asked.message, _presser())
 
@@ -114,7 +114,7 @@ async def test_a_private_question_is_its_askers(store: Store) -> None:
 )
 async def test_a_question_is_where_it_was_asked(store: Store, presser: ActingUser) -> None:
     asked = await _kept(store, ASKED)
-    with pytest.raises(ActionRejected, match="isn't here"):
+    with pytest.raises(ActionRejected, match="That question is no longer here"):
         await _subjects(store).seen(asked.id, presser)
 
 
@@ -133,7 +133,7 @@ async def test_what_can_be_pressed_anywhere_is_seen_anywhere(store: Store) -> No
 @pytest.mark.parametrize("other", [{"tenant": "other"}, {"platform": "other"}], ids=str)
 async def test_nothing_of_others_is_there(store: Store, other: dict[str, str]) -> None:
     asked = await _kept(store, ASKED)
-    with pytest.raises(ActionRejected, match="isn't here"):
+    with pytest.raises(ActionRejected, match="That question is no longer here"):
         await _subjects(
             store, tenant=other.get("tenant", ""), platform=other.get("platform", "")
         ).seen(asked.id, _presser(ASKER, alone=True))
@@ -142,13 +142,13 @@ async def test_nothing_of_others_is_there(store: Store, other: dict[str, str]) -
 async def test_a_withdrawn_question_is_not_there(store: Store) -> None:
     asked = await _kept(store, ASKED)
     await store.work.cancel(asked.id)
-    with pytest.raises(ActionRejected, match="isn't here"):
+    with pytest.raises(ActionRejected, match="That question is no longer here"):
         await _subjects(store).seen(asked.id, _presser(ASKER))
 
 
 @pytest.mark.parametrize("value", ["", "x", "0" * 36, "00000000-0000-4000-8000-00000000000G", "\n"])
 def test_only_an_id_names_an_interaction(value: str) -> None:
-    with pytest.raises(ActionRejected, match="any more"):
+    with pytest.raises(ActionRejected, match="no longer works"):
         interaction_named(value)
     assert interaction_named(ASKED.interaction_id) == ASKED.interaction_id
 
@@ -271,7 +271,7 @@ async def test_no_option_of_a_closed_page_can_be_chosen(
 ) -> None:
     asked = await _kept_answer(store, outcome=OFFERED)
     del wiki.open["Public holidays"]
-    with pytest.raises(ActionRejected, match="isn't there"):
+    with pytest.raises(ActionRejected, match="choice is no longer available"):
         await wishing.choose(asked, "1", BEN, reply_to="")
     assert not inbox.messages
 
@@ -313,7 +313,7 @@ async def test_an_option_that_was_not_offered_is_declined(
     store: Store, wishing: ButtonQuestions, number: str
 ) -> None:
     asked = await _kept_answer(store, outcome=Outcome(OPTIONS, TRACE))
-    with pytest.raises(ActionRejected, match="isn't there"):
+    with pytest.raises(ActionRejected, match="choice is no longer available"):
         await wishing.choose(asked, number, BEN, reply_to="")
 
 
@@ -527,7 +527,7 @@ async def test_a_vote_on_what_can_not_be_judged_is_rejected_in_words(store: Stor
         _votes_of(store).vote(asked, "ben", "up"),
         _votes_of(store).say_why(asked, "ben", reason="wrong"),
     ):
-        with pytest.raises(ActionRejected, match="no answer to judge"):
+        with pytest.raises(ActionRejected, match="There is no answer to rate here any more"):
             await voting
 
 

@@ -68,12 +68,12 @@ def test_it_says_where_a_model_composed_the_answer(reply: Reply, *, composed: bo
 @pytest.mark.parametrize(
     ("activity", "words"),
     [
-        (Activity(Stage.RECEIVED), "is thinking\u2026"),
-        (Activity(Stage.SEARCHING, 3), "is searching the wiki\u2026"),
-        (Activity(Stage.READING), "is reading pages\u2026"),
-        (Activity(Stage.READING, 1), "is reading 1 page\u2026"),
-        (Activity(Stage.READING, 4), "is reading 4 pages\u2026"),
-        (Activity(Stage.CHECKING), "is checking sources\u2026"),
+        (Activity(Stage.RECEIVED), "is thinking \u2026"),
+        (Activity(Stage.SEARCHING, 3), "is searching the wiki \u2026"),
+        (Activity(Stage.READING), "is reading pages \u2026"),
+        (Activity(Stage.READING, 1), "is reading 1 page \u2026"),
+        (Activity(Stage.READING, 4), "is reading 4 pages \u2026"),
+        (Activity(Stage.CHECKING), "is checking sources \u2026"),
         (Activity(Stage.DONE), ""),
         (Activity(Stage.FAILED), ""),
     ],

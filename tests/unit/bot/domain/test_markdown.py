@@ -83,7 +83,7 @@ def test_each_superseded_page_is_warned_of_once() -> None:
     old = replace(VPN, superseded="archived")
     found = superseded_warnings((LOCAL, old, replace(old, chunk_id="c9")))
     assert found == (
-        "The page \u201cVPN guide\u201d is marked as archived: it may hold no longer.",
+        "The page \u201cVPN guide\u201d is marked as archived, so it may be out of date.",
     )
 
 

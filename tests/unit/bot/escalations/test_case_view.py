@@ -84,8 +84,8 @@ def test_an_asker_can_do_all_that_they_are_offered(state: State) -> None:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ("open", "Waits for somebody"),
-        ("reopened", "Opened again, nobody has it"),
+        ("open", "Waiting"),
+        ("reopened", "Reopened, not assigned"),
         ("claimed", "Claimed by Anna Lopez"),
         ("answered", "Answered by Anna Lopez"),
         ("resolved", "Resolved by Anna Lopez"),
@@ -98,7 +98,7 @@ def test_it_is_said_how_it_stands_and_by_whom(state: State, said: str) -> None:
 
 def test_an_asker_who_closed_it_is_not_taken_for_who_had_it() -> None:
     closed = view("resolved", step("reply"), step("resolve", ASKER), step("ping", None))
-    assert status_text(closed) == "Closed by the one who asked"
+    assert status_text(closed) == "Closed by the asker"
 
 
 def test_what_waits_does_so_since_it_came() -> None:
@@ -137,19 +137,19 @@ def case(opened: datetime, changed: datetime, state: str = "open") -> Case:
 def test_a_question_that_nobody_took_has_waited_since_it_came() -> None:
     waits = case(NOON - timedelta(hours=3), NOON - timedelta(minutes=5))
     assert "".join(reminder_text(waits, PING, NOON)) == (
-        "Nobody has taken this question yet; it has waited for 3 hours."
+        "Nobody has claimed this question yet; it has been waiting for 3 hours."
     )
 
 
 def test_one_that_was_opened_again_has_waited_since_then() -> None:
     waits = case(NOON - timedelta(hours=3), NOON - timedelta(minutes=5), "reopened")
-    assert reminder_text(waits, PING, NOON)[1] == "; it has waited for 5 minutes."
+    assert reminder_text(waits, PING, NOON)[1] == "; it has been waiting for 5 minutes."
 
 
 def test_people_are_told_that_one_was_opened_again() -> None:
     again = replace(PING, step="reopen")
     said = "".join(reminder_text(case(NOON, NOON), again, NOON))
-    assert said == "A question was opened again and nobody has it."
+    assert said == "A question was reopened and is not assigned to anyone."
 
 
 def test_where_it_was_asked_is_the_platform() -> None:
@@ -287,8 +287,8 @@ TOLD = Notice(
 def test_a_reply_is_the_persons_and_so_are_the_words() -> None:
     news = notice_text(TOLD)
 
-    assert (news.name, news.did, news.words) == ("Anna Lopez", "answered:", TOLD.text)
-    assert as_plain(news) == "Anna Lopez answered:\n\nRestart it.\n\nThen wait."
+    assert (news.name, news.did, news.words) == ("Anna Lopez", "replied:", TOLD.text)
+    assert as_plain(news) == "Anna Lopez replied:\n\nRestart it.\n\nThen wait."
 
 
 @pytest.mark.parametrize("act", sorted(set(get_args(Act)) - EXPERTS_ONLY - {"assign"}))
@@ -306,17 +306,17 @@ def test_every_step_that_is_told_has_words_with_and_without_the_persons_own(act:
 def test_the_asker_is_told_who_has_it_and_not_why() -> None:
     given = replace(TOLD, step="assign", text="He broke it.", detail=ActDetail(BEN))
 
-    assert as_plain(notice_text(given)) == "Ben Okafor looks after your question now."
+    assert as_plain(notice_text(given)) == "Ben Okafor is now working on your question."
 
 
 def test_an_answer_in_the_askers_thread_is_not_repeated() -> None:
     said = replace(TOLD, detail=ActDetail(in_thread=True))
 
-    assert as_plain(notice_text(said)) == "Anna Lopez answered in this thread."
+    assert as_plain(notice_text(said)) == "Anna Lopez replied in this thread."
 
 
 def test_nobody_is_called_by_no_name() -> None:
     for actor in (None, Actor("u1", " ", "expert")):
         assert as_plain(notice_text(replace(TOLD, actor=actor))).startswith(
-            "Somebody at the help desk a"
+            "Someone at the help desk r"
         )

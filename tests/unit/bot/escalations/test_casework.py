@@ -366,9 +366,9 @@ async def test_an_act_is_done_with_the_words_that_were_said(
     ("act", "text", "words"),
     [
         ("reply", " \n", "The reply is empty"),
-        ("decline", "", "Say why it is not for you"),
-        ("reply", "x" * (LONGEST_REPLY + 1), "4,001 characters; 4,000"),
-        ("reopen", "x" * (LONGEST_REPLY + 1), "4,001 characters; 4,000"),
+        ("decline", "", "Enter a reason. It is sent to the asker"),
+        ("reply", "x" * (LONGEST_REPLY + 1), "4,001 characters; the maximum is 4,000"),
+        ("reopen", "x" * (LONGEST_REPLY + 1), "4,001 characters; the maximum is 4,000"),
     ],
 )
 async def test_words_that_can_not_be_sent_are_refused_with_the_cure(

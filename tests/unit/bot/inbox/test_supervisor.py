@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.app.worker import BuiltInbox, InboxOptions, build_durable_inbox
 from bot.domain.errors import EngineUnavailable, InboxUnavailable, StoreUnavailable
+from bot.inbox.heartbeat import InboxSupervisor
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.fakes.bot_ports import (
@@ -220,6 +221,7 @@ async def kill(opened: BuiltInbox, engine: MemoryEngine) -> None:
     """Stop everything without a word, as kill -9 does; the lease stays."""
     await engine.stop()
     keeper = opened.supervisor
+    assert isinstance(keeper, InboxSupervisor)
     for task in keeper._tasks:  # noqa: SLF001 - there is no door for a kill
         task.cancel()
     await asyncio.gather(*keeper._tasks, return_exceptions=True)  # noqa: SLF001 - as above

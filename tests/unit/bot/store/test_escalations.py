@@ -270,7 +270,7 @@ async def test_a_refused_act_leaves_no_trace(store: Store) -> None:
     await add_case(store)
     claimed = await act(store, "claim")
 
-    with pytest.raises(EscalationTaken, match="Anna has it already"):
+    with pytest.raises(EscalationTaken, match="It is assigned to Anna"):
         await act(store, "reply", BEN, "mine")
     with pytest.raises(ActRefused):
         await act(store, "resolve", Actor("stranger", "", "asker"))

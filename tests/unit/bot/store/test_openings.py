@@ -77,7 +77,7 @@ async def test_a_record_that_is_away_is_told_to_each_of_a_group(
 class SpoiltRows(Rows):
     """Makes a row that the record refuses of one message."""
 
-    def opened(self, message: Message, owner: str) -> dict[str, object]:
+    def opened(self, message: Message, owner: str | None) -> dict[str, object]:
         row = super().opened(message, owner)
         return {**row, "status": None} if message.id == "m1" else row
 

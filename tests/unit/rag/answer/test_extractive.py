@@ -76,6 +76,7 @@ async def test_a_list_that_answers_comes_with_its_lead_in() -> None:
     assert shown.index("To get a badge you need:") < shown.index("your contract")
 
 
+@pytest.mark.mended(id="teams-4")
 async def test_a_table_that_answers_is_shown_with_its_header() -> None:
     composition = await compose("badge desk room in the South building", BADGE)
 
@@ -94,6 +95,7 @@ async def test_chunks_of_a_section_are_shown_in_page_order_whatever_their_rank()
     assert quoted == [first.chunk.text, second.chunk.text]
 
 
+@pytest.mark.mended(id="slack-3")
 async def test_steps_that_go_on_in_a_chunk_that_was_not_found_are_complete() -> None:
     found = passage("To badge in:\n\n1. Open the portal.\n2. Press badge.", ordinal=0)
     rest = passage("3. Wait.\n4. Walk in.", ordinal=1, score=0.0)
@@ -135,6 +137,7 @@ async def test_a_second_section_far_behind_the_first_is_not_shown() -> None:
     assert cited == {"vpn-md-0"}
 
 
+@pytest.mark.mended(id="slack-3")
 async def test_a_long_section_is_cut_around_what_answers_and_says_so() -> None:
     filler = "\n\n".join(f"Parking place {n} is free. " + "Ask there. " * 20 for n in range(9))
     composition = await compose(

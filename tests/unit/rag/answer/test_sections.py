@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rag.answer.excerpt_blocks import blocks_of
 from rag.answer.excerpts import (
     MOST_ROWS,
@@ -74,6 +76,7 @@ def test_a_long_section_is_read_around_what_was_found() -> None:
     assert len(section_of(page[19], page, most=4)) == 4
 
 
+@pytest.mark.mended(id="slack-3")
 def test_steps_cut_between_chunks_are_one_list_with_its_lead_in() -> None:
     (block,) = blocks("Do this:\n\n1. Open.\n2. Press.", "3. Wait.")
 
@@ -160,6 +163,7 @@ def test_a_label_stands_above_what_follows_it() -> None:
     ]
 
 
+@pytest.mark.mended(id="slack-3")
 def test_steps_too_long_to_show_say_which_are_missing_by_their_own_numbers() -> None:
     steps = "\n".join(f"{n}. {'word ' * 30}" for n in range(3, 15))
     (block,) = blocks(steps)
@@ -172,6 +176,7 @@ def test_steps_too_long_to_show_say_which_are_missing_by_their_own_numbers() -> 
     assert excerpt.omission == Omission("steps", left, 14)
 
 
+@pytest.mark.mended(id="teams-4")
 def test_of_a_long_table_the_rows_that_match_are_shown_below_the_header() -> None:
     rows = "\n".join(f"| {n} | room |" for n in range(40))
     (block,) = blocks(f"| Number | Place |\n| --- | --- |\n{rows}")

@@ -130,9 +130,12 @@ def orders(
 @pytest.mark.parametrize(
     ("by", "said"),
     [
-        (OTHER, "Only Frontdesk's admins"),
-        (command_caller("U1", admins=Admins("SLACK_ADMINS")), "SLACK_ADMINS names nobody"),
-        (command_caller("U2", in_group=FakeGroups(away=True)), "can't find out right now"),
+        (OTHER, "Only Frontdesk admins ("),
+        (command_caller("U1", admins=Admins("SLACK_ADMINS")), "until SLACK_ADMINS names somebody"),
+        (
+            command_caller("U2", in_group=FakeGroups(away=True)),
+            "I can't check your permissions right now. Please try again in a minute",
+        ),
     ],
 )
 async def test_who_may_not_is_refused_everything_that_changes_or_shows_the_inside(
@@ -183,8 +186,8 @@ async def test_help_and_status_fit_who_asks() -> None:
     in_public = await room.status(replace(ADMIN, alone=False))
     assert isinstance(admins, Done)
     assert isinstance(others, Done)
-    assert "Parts:" in admins.text
-    assert "Parts:" not in others.text
+    assert "Components:" in admins.text
+    assert "Components:" not in others.text
     assert in_public == others
 
 
@@ -327,8 +330,8 @@ async def test_with_nobody_named_nobody_may_and_the_setting_is_told() -> None:
     nobody = Admins("SLACK_ADMINS")
 
     assert not await is_admin(Person("U1", email="a@b.example"), nobody, FakeGroups(("U1", "S1")))
-    assert "SLACK_ADMINS names nobody" in refusal_text(nobody)
-    assert "add you to X" in refusal_text(ADMINS)
+    assert "until SLACK_ADMINS names somebody" in refusal_text(nobody)
+    assert "admins (X)" in refusal_text(ADMINS)
 
 
 async def test_a_group_is_asked_only_for_those_who_are_not_named() -> None:
@@ -370,7 +373,7 @@ def test_what_was_chosen_and_is_gone_can_be_kept() -> None:
     shown = form(policy)
 
     assert [choice.value for choice in shown.spaces] == ["HR", "IT", "OLD"]
-    assert "big (not configured any more)" in [choice.label for choice in shown.models]
+    assert "big (no longer configured)" in [choice.label for choice in shown.models]
     kept = replace(FILLED, spaces=("OLD", "HR"), model="big")
     assert read_form(kept, shown) == policy
     assert describe_changes(policy, policy, shown) == ()
@@ -416,10 +419,14 @@ def test_where_no_space_is_searched_none_is_until_some_are_chosen() -> None:
     [
         (replace(FILLED, answers="always"), "answers", "\u201calways\u201d"),
         (replace(FILLED, spaces=("HR", "PAY")), "spaces", "PAY"),
-        (replace(FILLED, spaces=(ALL_SPACES, "HR")), "spaces", "All spaces"),
+        (
+            replace(FILLED, spaces=(ALL_SPACES, "HR")),
+            "spaces",
+            "You selected all spaces and single ones. Choose one or the other",
+        ),
         (replace(FILLED, model="huge"), "model", "\u201chuge\u201d"),
-        (replace(FILLED, people="the help channel"), "people", "no channel"),
-        (replace(FILLED, people="C" * 999), "people", "no channel"),
+        (replace(FILLED, people="the help channel"), "people", "is not a channel"),
+        (replace(FILLED, people="C" * 999), "people", "is not a channel"),
     ],
 )
 def test_what_can_not_be_taken_is_told_at_its_field(
@@ -445,12 +452,12 @@ def test_what_is_different_is_said_in_words() -> None:
     after = Policy(frozenset({"HR"}), "questions", True, "C9", NO_MODEL, True)  # noqa: FBT003 - as stored
 
     assert describe_changes(Policy(), after, form()) == (
-        "I answer: also questions addressed to nobody, if I am sure.",
-        "In a thread that I am in, no mention is needed.",
+        "I answer: when mentioned, and questions not addressed to anyone if it is sure.",
+        "In threads I'm in, no mention is needed.",
         "I answer from HR.",
         "People are asked in C9.",
-        "Answers are made by: the pages' own words, without a model.",
-        "Other bots may ask me.",
+        "Answers come from: Quote the pages, without a model.",
+        "Other bots can ask me.",
     )
     assert len(describe_changes(after, Policy(), form())) == 6
 
@@ -509,13 +516,13 @@ async def test_what_is_ordered_is_done_told_and_audited(client: Client, settings
     status = await say(client, "status", "bea")
     saved = await say(client, "settings")
 
-    assert first[0].startswith("I'm bringing the whole space IT up to date.")
+    assert first[0].startswith("I'm reindexing IT.")
     assert first[-1].startswith("Reindexing IT: done")
-    assert "in the space IT. I'm looking at what would change" in by_page[0]
+    assert "in the space IT. I'm checking what would change" in by_page[0]
     assert f"{len(PAGES)} pages unchanged" in by_page[-1]
-    assert "- IT: 3 pages, brought up to date less than a minute ago" in status[0]
+    assert "- IT: 3 pages, updated less than a minute ago" in status[0]
     assert status[0].endswith(f"Frontdesk {__version__}")
-    assert saved == ["Saved, from the next question on:\nI answer: never."]
+    assert saved == ["Saved. From the next question on:\nI answer: never."]
     store = await open_store(sqlite_url(settings.data_dir))
     acts = await store.audits.newest(settings.tenant, 9)
     policy = await store.policies.of(settings.tenant, "scribe:room")

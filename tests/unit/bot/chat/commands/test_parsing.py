@@ -129,8 +129,8 @@ def test_a_reindex_order_is_read_as_people_type_it(text: str, order: CommandRequ
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "Say what to reindex."),
-        ("--dry-run", "Say what to reindex."),
+        ("", "Tell me what to reindex."),
+        ("--dry-run", "Tell me what to reindex."),
         ("HR --force", "I don't know \u201c--force\u201d."),
         ("HR \u2014dry run", "I don't know \u201c\u2014dry\u201d."),
         ("HR IT", "you named \u201cHR\u201d, \u201cIT\u201d."),
@@ -294,9 +294,9 @@ INDEXED_SPACES = (space("HR", 1_200, NOW - timedelta(minutes=40)), space("IT", 1
 
 def test_what_is_indexed_is_told_with_its_age_and_the_version() -> None:
     assert status_text((READY,), INDEXED_SPACES, NOW, admin=False).splitlines() == [
-        "I am ready.",
+        "I'm ready.",
         "I answer from 1,201 pages in 2 spaces:",
-        "- HR: 1,200 pages, brought up to date about 40 min ago",
+        "- HR: 1,200 pages, updated about 40 min ago",
         "- IT: 1 page",
         f"Frontdesk {__version__}",
     ]
@@ -307,18 +307,18 @@ def test_what_is_indexed_is_told_with_its_age_and_the_version() -> None:
     [
         (
             ComponentStatus("limits", "paused", "paused by cli:anna since ...: rude reason."),
-            "I am paused",
+            "I'm paused",
         ),
         (
             ComponentStatus("limits", "limited", "used up: 3.00 of 3.00 USD today."),
-            "A limit is used up",
+            "A limit has been reached, so I answer fewer questions for now",
         ),
         (FAILED, "I can't read my pages"),
         (
             ComponentStatus("keeper", "failed", "The record '/srv' is away"),
-            "Something does not work",
+            "Something is not working as it should right now; my admins can see what",
         ),
-        (MODEL, "in the pages' own words"),
+        (MODEL, "by quoting the pages"),
     ],
 )
 def test_others_than_admins_are_told_what_it_means_for_them_and_nothing_of_the_inside(

@@ -62,13 +62,13 @@ async def refused(shelf: MemoryDocuments, target: Target) -> str:
 @pytest.mark.parametrize(
     ("target", "space", "told"),
     [
-        (SpaceByName("HR"), "HR", "the whole space HR"),
-        (SpaceByName("it-support"), "IT-Support", "the whole space IT-Support"),
+        (SpaceByName("HR"), "HR", "I'm reindexing HR"),
+        (SpaceByName("it-support"), "IT-Support", "I'm reindexing IT-Support"),
         (AllSpaces(), None, "all spaces"),
         (
             PageByUrl("https://desk.example/pages/HR/a.md#top"),
             "HR",
-            "\u201ca\u201d is in the space HR. I'm bringing the whole space HR up to date.",
+            "\u201ca\u201d is in the space HR. I'm reindexing HR.",
         ),
     ],
 )
@@ -93,7 +93,7 @@ async def test_a_dry_run_promises_to_change_nothing_and_is_audited_as_such() -> 
     answer = await reindexing(shelf, audits).start(order, BY)
 
     assert isinstance(answer, Started)
-    assert "Nothing is changed" in answer.text
+    assert "Nothing will be changed" in answer.text
     assert shelf.runs[0].dry_run
     assert audits.acts[0][3] == "dry run, mass delete allowed"
 
@@ -107,8 +107,8 @@ async def test_of_an_unknown_space_those_are_named_first_that_are_written_most_a
 
 
 async def test_a_space_that_nothing_is_known_to_fill_can_not_be_read_again() -> None:
-    assert "not known what fills the space OLD" in await refused(Wiki(), SpaceByName("OLD"))
-    assert "not known what fills the space OLD" in await refused(
+    assert "source of the space OLD is unknown" in await refused(Wiki(), SpaceByName("OLD"))
+    assert "source of the space OLD is unknown" in await refused(
         Wiki(), PageByUrl("/pages/OLD/a.md")
     )
     assert "No space can be reindexed yet" in await refused(MemoryDocuments(), SpaceByName("HR"))
@@ -139,7 +139,7 @@ async def test_a_page_is_read_alone_also_if_it_is_new_or_a_run_is_over_its_space
 
     assert isinstance(answer, Started)
     assert answer.text == (
-        "That page is in the space HR. I'm bringing that page alone up to date, with its files."
+        "That page is in the space HR. I'm reindexing only that page, with its files."
     )
     (run,) = shelf.runs
     assert (run.space, run.page) == ("HR", NEW)
@@ -153,7 +153,7 @@ async def test_a_page_that_its_wiki_shows_no_more_is_looked_at_by_its_id() -> No
     answer = await reindexing(shelf).start(order, BY)
 
     assert isinstance(answer, Started)
-    assert "\u201cVPN\u201d is in the space IT-Support. I'm looking at what would" in answer.text
+    assert "\u201cVPN\u201d is in the space IT-Support. I'm checking what would" in answer.text
     assert [(run.space, run.page, run.dry_run) for run in shelf.runs] == [
         ("IT-Support", "77", True)
     ]
@@ -195,7 +195,7 @@ async def test_a_space_means_the_run_over_all_of_it(target: str, stopped: str) -
 async def test_a_page_is_named_to_those_alone_who_may_know_of_it() -> None:
     work = reindexing(Wiki(replace(RUN, extent="page", page="https://wiki.example/Salaries")))
 
-    assert "Reindexing a page of HR: done" in (await work.status(LOUD)).text
+    assert "Reindexing one page of HR: done" in (await work.status(LOUD)).text
     assert "Salaries" not in (await work.status(LOUD)).text
     assert "Page: https://wiki.example/Salaries" in (await work.status(BY)).text
 
@@ -203,9 +203,9 @@ async def test_a_page_is_named_to_those_alone_who_may_know_of_it() -> None:
 async def test_a_page_that_is_none_of_ours_is_told_with_the_way_to_index_a_space() -> None:
     said = await refused(Wiki(), PageByUrl("https://wiki.example/new"))
 
-    assert "No page that I read is at \u201chttps://wiki.example/new\u201d" in said
+    assert "I don't know a page at \u201chttps://wiki.example/new\u201d" in said
     assert "/reindex SPACE" in said
-    assert "Known are: HR, IT-Support." in said
+    assert "Known spaces: HR, IT-Support." in said
 
 
 async def test_a_run_in_the_way_is_told_with_how_far_it_is_and_how_to_stop_it() -> None:
@@ -223,7 +223,7 @@ async def test_a_run_that_was_quicker_is_told_plainly() -> None:
     answer = await reindexing(Race(RUNNING)).start(ReindexRequest(AllSpaces()), BY)
 
     assert isinstance(answer, Refused)
-    assert "quicker" in answer.text
+    assert "faster" in answer.text
 
 
 async def test_what_can_not_be_audited_is_not_done() -> None:
@@ -246,7 +246,7 @@ async def test_the_run_that_is_meant_is_stopped_and_that_is_audited(target: str 
     answer = await reindexing(shelf, audits).cancel(ReindexCancelRequest(target), BY)
 
     assert isinstance(answer, Done)
-    assert "run over HR is being stopped" in answer.text
+    assert "Stopping the run for HR" in answer.text
     assert shelf.runs[0].state == "cancelled"
     assert audits.acts == [("slack:U1", "cancel reindex", "r1", "HR")]
 
@@ -254,13 +254,13 @@ async def test_the_run_that_is_meant_is_stopped_and_that_is_audited(target: str 
 @pytest.mark.parametrize(
     ("runs", "target", "said"),
     [
-        ((RUN,), None, "nothing to stop"),
-        ((RUNNING,), "IT", "No run that goes on is over \u201cIT\u201d"),
+        ((RUN,), None, "Nothing is being reindexed right now."),
+        ((RUNNING,), "IT", "No active run matches \u201cIT\u201d"),
         ((RUNNING, replace(RUNNING, id="r2", space="IT")), None, "/reindex cancel r2 (IT)"),
         (
             (RUNNING, replace(RUNNING, id="r2", dry_run=True)),
             "HR",
-            "More than one run is over \u201cHR\u201d",
+            "More than one run matches \u201cHR\u201d",
         ),
     ],
 )
@@ -284,7 +284,7 @@ async def test_the_runs_under_way_are_told_else_the_last_ones() -> None:
 
     assert "1 of 4 pages" in under_way.text
     assert "IT" not in under_way.text
-    assert ended.text.startswith("Nothing is being reindexed now. The last runs:")
+    assert ended.text.startswith("Nothing is being reindexed right now. The last runs")
     assert "Reindexing HR: done" in ended.text
     assert "/reindex all" in never.text
 
@@ -306,7 +306,7 @@ async def test_where_others_read_along_neither_pages_nor_hidden_spaces_are_named
     alone = await reindexing(shelf).start(ReindexRequest(SpaceByName("BORD")), BY)
 
     assert "Salaries" not in answer.text
-    assert "Known are: HR, IT-Support." in unknown.text
+    assert "Known spaces: HR, IT-Support." in unknown.text
     assert "BOARD" in alone.text
 
 
@@ -354,7 +354,7 @@ async def test_what_goes_on_with_a_killed_run_is_stopped_by_its_first_id() -> No
     answer = await work.stop("r1", BY)
 
     assert isinstance(answer, Done)
-    assert "run over HR is being stopped" in answer.text
+    assert "Stopping the run for HR" in answer.text
     assert [run.state for run in shelf.runs] == ["interrupted", "cancelled"]
     assert audits.acts == [("slack:U1", "cancel reindex", "r2", "HR")]
 
@@ -364,7 +364,7 @@ async def test_a_run_that_is_over_or_unknown_is_not_stopped() -> None:
         work, _, audits = over(RUN)
         answer = await work.stop(run_id, BY)
         assert isinstance(answer, Refused)
-        assert "nothing to stop" in answer.text
+        assert "already ended" in answer.text
         assert audits.acts == []
 
 

@@ -178,7 +178,7 @@ async def test_a_run_that_is_killed_is_followed_by_its_first_id_to_its_end(
     assert (last.run_id, last.state, last.ended, last.resumed) == (run_id, "done", True, True)
     assert (last.added, last.unchanged) == (PAGES - BEFORE_THE_KILL, BEFORE_THE_KILL)
     assert len(await index.pages("acme", "WIKI")) == PAGES
-    assert "it was interrupted and went on" in progress_text(last, SLACK).lower()
+    assert "it was interrupted and resumed" in progress_text(last, SLACK).lower()
 
 
 async def test_the_space_of_a_page_is_read_by_the_address_of_the_page(
@@ -210,7 +210,7 @@ async def test_the_brake_against_mass_deletion_is_told_and_let_go(
     assert braked.state == "failed"
     assert "10 of 12 pages" in progress_text(braked, SLACK)
     for text in (dry, progress_text(braked, SLACK)):
-        assert "If those pages are meant to go: /reindex WIKI --allow-mass-delete." in text
+        assert "If these pages should be removed: /reindex WIKI --allow-mass-delete." in text
         assert "run again with" not in text
     assert (allowed.state, allowed.removed) == ("done", 10)
     assert len(await index.pages("acme", "WIKI")) == 2

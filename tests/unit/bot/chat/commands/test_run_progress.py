@@ -36,8 +36,8 @@ def test_a_run_that_works_is_told_with_a_bar_its_figures_and_what_is_left() -> N
     assert text(run).splitlines() == [
         "Reindexing HR",
         "\u2588\u2588\u2588\u2588\u2588" + "\u2591" * 15 + " 25 %",
-        "100 of 400 pages, 1,200 passages, 20 a second",
-        "About 3 min left",
+        "100 of 400 pages, 1,200 passages, 20 per second",
+        "Time left: about 3 min",
     ]
 
 
@@ -46,7 +46,7 @@ def test_a_run_over_all_says_where_it_is() -> None:
 
     assert text(run).splitlines() == [
         "Reindexing all spaces (now IT)",
-        "Looking for what changed \u2026",
+        "Looking for changes \u2026",
     ]
 
 
@@ -54,7 +54,7 @@ def test_an_end_tells_what_changed_and_what_failed_with_its_cure() -> None:
     run = replace(RUN, added=3, removed=1, unchanged=1200, failed=1, failures=(BROKEN,))
 
     assert text(run).splitlines() == [
-        "Reindexing HR: done, but not all could be read",
+        "Reindexing HR: done, but some pages could not be read",
         "3 added, 1 removed, 1,200 pages unchanged",
         "1 problem:",
         "- broken.pdf: is encrypted. Save it without a password.",
@@ -72,9 +72,9 @@ def test_the_brake_is_told_first_with_the_command_that_lets_it_go() -> None:
     failures = (*([BROKEN] * 9), BRAKED)
     told = text(replace(RUN, state="failed", failed=10, failures=failures))
 
-    assert "10 problems, the first of them:\n- The space HR: 10 of 12 pages are gone.\n" in told
+    assert "10 problems, the first ones:\n- HR: 10 of 12 pages are gone.\n" in told
     assert told.splitlines()[-1].startswith(
-        "If those pages are meant to go: /reindex HR --allow-mass-delete."
+        "If these pages should be removed: /reindex HR --allow-mass-delete."
     )
     assert "stopped by a problem" in told
 
@@ -82,9 +82,7 @@ def test_the_brake_is_told_first_with_the_command_that_lets_it_go() -> None:
 def test_a_dry_run_says_that_nothing_was_changed() -> None:
     told = text(replace(RUN, dry_run=True, removed=10, failures=(BRAKED,)))
 
-    assert told.startswith(
-        "Dry run over HR: nothing was changed\nA real run would find: 10 removed"
-    )
+    assert told.startswith("Dry run for HR: nothing was changed\nA real run would find: 10 removed")
     assert "--allow-mass-delete" in told
 
 
@@ -93,9 +91,15 @@ def test_a_dry_run_says_that_nothing_was_changed() -> None:
     [
         (replace(RUN, state="cancelled"), "cancelled"),
         (replace(RUN, state="failed"), "stopped by a problem"),
-        (replace(RUNNING, state="waiting"), "waiting for its turn"),
-        (replace(RUNNING, state="interrupted"), "goes on when the server"),
-        (replace(RUNNING, state="interrupted", dry_run=True), "order the dry run again"),
+        (replace(RUNNING, state="waiting"), "queued"),
+        (
+            replace(RUNNING, state="interrupted"),
+            "It was interrupted and continues when the indexing server is up again",
+        ),
+        (
+            replace(RUNNING, state="interrupted", dry_run=True),
+            "It was interrupted. Nothing was changed; start the dry run again",
+        ),
     ],
 )
 def test_each_state_is_told_in_words(run: Run, said: str) -> None:
@@ -105,13 +109,15 @@ def test_each_state_is_told_in_words(run: Run, said: str) -> None:
 def test_the_figures_of_a_resumed_run_say_since_when_they_are() -> None:
     told = replace(run_status_of("r1", (RUN,)), resumed=True)
 
-    assert "interrupted and went on" in progress_text(told, SLACK)
+    assert "It was interrupted and resumed; the figures count from then" in progress_text(
+        told, SLACK
+    )
 
 
 def test_a_run_that_is_gone_is_told_without_figures() -> None:
     assert progress_text(run_status_of("r1", ()), SLACK).splitlines() == [
-        "A run that can't be followed any more",
-        "I don't know this run any more. What it wrote stays; the list of spaces says how it is.",
+        "A run that can no longer be followed",
+        "I no longer know this run. What it indexed is kept; the list of spaces shows the state.",
     ]
 
 
@@ -135,7 +141,7 @@ def test_where_others_read_along_no_page_is_named_and_the_brake_is() -> None:
     told = progress_text(run_status_of("r1", (run,)), SLACK, alone=False)
 
     assert "broken.pdf" not in told
-    assert "2 problems; /reindex status tells admins which." in told
+    assert "2 problems; admins see them with /reindex status" in told
     assert "10 of 12 pages are gone" in told
     assert "--allow-mass-delete" in told
 
@@ -232,7 +238,7 @@ async def test_a_killed_run_that_nobody_goes_on_with_is_given_up_with_a_sentence
     second, last = told[-1]
     assert 5 + PATIENCE_SECONDS - 1 <= second <= 5 + PATIENCE_SECONDS
     assert (last.state, last.ended) == ("interrupted", True)
-    assert "order it again" in last.note
+    assert "start it again to continue" in last.note
 
 
 async def test_a_killed_dry_run_ends_at_once_for_nothing_resumes_it() -> None:
@@ -246,7 +252,9 @@ async def test_a_run_that_is_not_known_ends_with_a_plain_sentence() -> None:
     told = await followed([(0, at(RUNNING)), (5, {})])
 
     assert [each.state for _, each in told] == ["running", "gone"]
-    assert told[-1][1].note.startswith("I don't know this run any more.")
+    assert told[-1][1].note.startswith(
+        "I no longer know this run. What it indexed is kept; the list of spaces shows the state"
+    )
 
 
 async def test_a_ledger_that_is_away_is_waited_for() -> None:

@@ -120,7 +120,7 @@ async def test_an_escalation_is_told_in_the_thread_and_asked_in_the_peoples_chan
     assert "I've asked the people in #it-help." in told.shown
     assert "not confirmed" in told.shown
     assert "> vpn down?" in card.shown
-    assert "not sure enough" in card.shown
+    assert "not confident enough" in card.shown
     assert f"<@{ALICE}>" in card.shown
     assert f"https://acme.slack.com/archives/{HELP}/p1700000000000100" in card.shown
     assert "VPN guide" in card.shown

@@ -45,7 +45,7 @@ async def test_the_home_tab_lists_ones_cases_and_what_can_be_asked(
     shown = await open_home(slack, bot.person())
 
     assert "Where is the blue socket?" in shown
-    assert "waits for somebody" in shown
+    assert "waiting, less" in shown
     assert "What you can ask" in shown
 
 

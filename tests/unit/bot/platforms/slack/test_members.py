@@ -266,7 +266,7 @@ async def test_a_channel_that_all_colleagues_may_open_is_public(
 async def test_a_command_in_a_public_channel_was_asked_in_private(channel: SlackChannel) -> None:
     command = Command("/frontdesk", "vpn?", ALICE, HELP, "1.2.3", "https://hooks.slack.com/x")
 
-    asked = command.question("vpn?", "acme", datetime.now(UTC))
+    asked = command.question("vpn?", "acme", datetime.now(UTC), '{"response_url": "kept"}')
 
     assert not await channel.is_public(asked)
 

@@ -149,6 +149,7 @@ def test_only_what_a_model_composed_or_the_index_quoted_says_so(
     assert made == ([["AIGeneratedContent"]] if labelled else [])
 
 
+@pytest.mark.mended(id="teams-4")
 def test_a_quoted_row_of_a_table_reads_as_words_in_a_citation() -> None:
     page = replace(VPN, quote="| 809 | UDP is blocked | Use a hotspot |")
     (claim,) = only(replace(ANSWER, sources=(page,)))["entities"][0]["citation"]

@@ -124,7 +124,7 @@ def test_a_page_that_is_superseded_is_warned_of_where_it_is_cited_only() -> None
     told = answer_v1("i1", "c1", cited, NOT_FOUND_TEXT)
 
     assert told.warnings == [
-        "The page \u201cVPN\u201d is marked as obsolete: it may hold no longer."
+        "The page \u201cVPN\u201d is marked as obsolete, so it may be out of date."
     ]
     assert told.sources[0].superseded == "obsolete"
     assert answer_v1("i1", "c1", offered, NOT_FOUND_TEXT).warnings == []

@@ -455,7 +455,7 @@ async def test_who_comes_second_is_told_who_has_it(store: Store, tmp_path: Path)
         await done(client, "a", "claim", name="Bea", user={"id": "bea"})
         problem = await done(client, "a", "claim", 409, name="Carl", user={"id": "carl"})
 
-    assert problem["detail"].startswith("Bea has it already.")
+    assert problem["detail"].startswith("It is assigned to Bea.")
 
 
 @pytest.mark.parametrize("act", ["reply", "decline"])

@@ -385,7 +385,7 @@ async def test_a_running_process_is_healthy_with_broken_parts(store: Store, tmp_
         response = await client.get("/health")
 
         assert response.status == 200
-        assert await response.json() == {"status": "ok"}
+        assert await response.json() == {"status": "ok", "role": "all"}
         assert (await client.head("/health")).status == 200
 
 

@@ -221,7 +221,10 @@ async def test_errors_never_show_an_exceptions_text(client: Client) -> None:
 
     assert response.status == 500
     assert "hunter2" not in await response.text()
-    assert "tell the operator" in await detail(response)
+    assert (
+        "Something went wrong on our side. It has been logged; try again or tell your admin"
+        in await detail(response)
+    )
 
 
 async def test_unknown_addresses_and_methods_are_told_apart(client: Client) -> None:

@@ -98,8 +98,8 @@ def test_a_reminder_is_nobodys_act_and_the_asker_is_named_as_the_platform_names_
 
     assert [(step.who, step.did) for step in view.steps] == [
         ("mika", "asked"),
-        ("", "People were reminded"),
-        ("Somebody at the help desk", "claimed it"),
+        ("", "A reminder was sent"),
+        ("Someone at the help desk", "claimed it"),
     ]
     assert view.finding is None
 
@@ -117,7 +117,7 @@ def test_it_says_that_nothing_was_looked_up_only_where_that_is_so(
 
     assert view.finding is not None
     said = " ".join(view.finding.reasons)
-    assert ("othing was looked up" in said) is told
+    assert ("othing was searched" in said) is told
     assert ("24%" in said) is not told
 
 
@@ -157,7 +157,7 @@ def test_only_what_waits_too_long_is_late(
     ("state", "owner", "label"),
     [
         ("open", "", "Waiting, less than a minute"),
-        ("reopened", "", "Waiting again, less than a minute"),
+        ("reopened", "", "Reopened, less than a minute"),
         ("claimed", "ben", "Claimed by Ben"),
         ("resolved", "", "Resolved"),
     ],
@@ -200,8 +200,8 @@ async def test_a_waiting_case_shows_what_is_known_and_what_may_be_done(desk: Boa
     assert "Mika Salo" in page
     assert "Slack, channel C1" in page
     assert 'href="https://slack.example/C1/m1"' in page
-    assert "Not sure enough" in page
-    assert "put at 20%. That is not enough: answers are given from 65% up." in page
+    assert "Not confident enough" in page
+    assert "Confidence 20%, below the threshold of 65%." in page
     assert "VPN guide" in page
     assert "1 more that you can't read" in page
     assert offered(page) == {"claim", "reply", "resolve", "decline", "note"}
@@ -222,12 +222,12 @@ async def test_claim_reply_resolve(desk: BoardBrowser, store: Store) -> None:
     path = await path_of(store)
 
     claimed = await desk.post(path, act="claim")
-    assert "You have it" in claimed
+    assert "Assigned to you" in claimed
     assert offered(claimed) == {"reply", "resolve", "release", "decline", "note"}
 
     answered = await desk.post(path, act="reply", reply="Use the blue\nsocket.")
     assert "Use the blue\nsocket." in answered
-    assert "Your reply is on its way to Mika Salo." in answered
+    assert "Your reply is being sent to Mika Salo." in answered
     assert offered(answered) == {"reply", "resolve", "release", "note"}
 
     resolved = await desk.post(path, act="resolve")
@@ -251,7 +251,7 @@ async def test_it_is_given_to_one_who_answered_here_before_with_the_reason(
 
     given = await desk.post(path, act="assign", to="ben", why="He knows sockets.")
 
-    assert "gave it to Ben Okafor" in given
+    assert "assigned it to Ben Okafor" in given
     assert "He knows sockets." in given
     case = await store.escalations.get("default", id_of(path))
     assert case is not None
@@ -263,7 +263,7 @@ async def test_it_is_given_to_nobody_who_is_not_known(desk: BoardBrowser, store:
 
     refused = await desk.post(path, 409, act="assign", to="eve@else.example", why="Please.")
 
-    assert "eve@else.example has not answered here yet." in refused
+    assert "eve@else.example” has not answered anything here yet." in refused
     case = await store.escalations.get("default", id_of(path))
     assert case is not None
     assert case.status.state == "open"
@@ -286,7 +286,7 @@ async def test_who_has_no_name_acts_as_the_help_desk(desk: BoardBrowser, store: 
 
     await desk.of("nameless").post(path, act="claim")
 
-    assert "The help desk has it." in await desk.get(path)
+    assert "Assigned to Help desk." in await desk.get(path)
 
 
 async def test_who_comes_second_is_told_who_has_it_and_keeps_the_text(desk: BoardBrowser) -> None:
@@ -295,9 +295,9 @@ async def test_who_comes_second_is_told_who_has_it_and_keeps_the_text(desk: Boar
 
     refused = await desk.post(path, 409, act="reply", reply="Use the <blue> socket.")
 
-    assert "Ben Okafor has it already." in refused
+    assert "It is assigned to Ben Okafor." in refused
     assert "Use the &lt;blue&gt; socket." in refused
-    assert "What you wrote; it was not sent" in refused
+    assert "Your text; it has not been sent" in refused
     assert offered(refused) == {"note"}
 
 
@@ -313,8 +313,8 @@ async def test_of_two_at_once_one_has_it_and_the_other_is_told(desk: BoardBrowse
     told = dict(await asyncio.gather(claim("anna"), claim("ben")))
 
     assert set(told) == {200, 409}
-    assert "You have it" in told[200]
-    assert re.search(r"(Anna Lopez|Ben Okafor) has it already", told[409])
+    assert "Assigned to you" in told[200]
+    assert re.search(r"assigned to (Anna Lopez|Ben Okafor)", told[409])
 
 
 async def test_a_text_is_kept_whatever_else_is_done(desk: BoardBrowser, store: Store) -> None:
@@ -329,7 +329,7 @@ async def test_a_text_is_kept_whatever_else_is_done(desk: BoardBrowser, store: S
     [
         ({"act": "reply", "reply": " \n "}, "The reply is empty."),
         ({"act": "reply", "reply": "x" * 4001}, "4,001 characters"),
-        ({"act": "decline", "reason": ""}, "Say why it is not for you"),
+        ({"act": "decline", "reason": ""}, "Enter a reason. It is sent to the asker"),
         ({"act": "release"}, ""),
     ],
     ids=lambda given: str(given)[:20],
@@ -357,7 +357,7 @@ async def test_declining_tells_the_reason(desk: BoardBrowser, store: Store) -> N
     assert "Declined by Anna Lopez" in declined
     assert "Ask facilities." in declined
     assert offered(declined) == {"reopen", "note"}
-    assert "Waiting again" in await desk.of("ben").post(path, act="reopen")
+    assert "Reopened" in await desk.of("ben").post(path, act="reopen")
 
 
 async def test_the_same_reply_sent_twice_is_one(desk: BoardBrowser, store: Store) -> None:
@@ -394,7 +394,7 @@ async def test_the_page_tells_when_another_one_was_quicker(desk: BoardBrowser) -
 
     news = await desk.get(f"{path}/news?version=0")
 
-    assert "Ben Okafor has it now." in news
+    assert "assigned to Ben Okafor." in news
     await desk.get(f"{path}/news?version=1", 204)
 
 
@@ -411,7 +411,7 @@ async def test_what_was_asked_before_explains_a_wish_for_a_person(desk: BoardBro
 
     page = html.unescape(await desk.get(path))
 
-    assert "The asker wants a person" in page
+    assert "The asker wants to talk to a person" in page
     assert "Before that, the question was: “error 809?”" in page
 
 
@@ -426,7 +426,7 @@ async def test_a_question_that_the_case_has_itself_is_not_told_twice(desk: Board
 
     page = await desk.get(path)
 
-    assert "The asker wants a person" in page
+    assert "The asker wants to talk to a person" in page
     assert "Before that" not in page
 
 
@@ -438,16 +438,16 @@ async def test_people_can_work_while_the_index_is_away(
 
     page = await desk.get(path)
 
-    assert "The index can't be asked right now" in html.unescape(page)
+    assert "The index is unavailable right now" in html.unescape(page)
     assert "VPN guide" not in page
-    assert "You have it" in await desk.post(path, act="claim")
+    assert "Assigned to you" in await desk.post(path, act="claim")
 
 
 @pytest.mark.parametrize("suffix", ["", "/news?version=0"])
 async def test_an_unknown_case_is_told_as_a_page(desk: BoardBrowser, suffix: str) -> None:
     page = await desk.get(f"/board/escalations/nothing{suffix}", 404)
 
-    assert "There is no such question on the people's list" in html.unescape(page)
+    assert "This escalation no longer exists" in html.unescape(page)
     assert "<!doctype html>" in page
 
 
@@ -457,7 +457,7 @@ async def test_a_withdrawn_question_is_no_longer_there_to_work_on(desk: BoardBro
 
     await desk.get(path, 404)
     told = await desk.post(path, 404, act="claim")
-    assert "no such question" in told
+    assert "no longer exists" in told
 
 
 async def test_an_act_that_there_is_not_is_refused(desk: BoardBrowser, store: Store) -> None:
@@ -480,6 +480,6 @@ async def test_a_record_that_is_away_is_told_as_a_page(desk: BoardBrowser, store
 
     page = await desk.get(path, 503)
 
-    assert "Not right now" in page
+    assert "Temporarily unavailable" in page
     with pytest.raises(StoreUnavailable):
         await store.escalations.get("default", id_of(path))

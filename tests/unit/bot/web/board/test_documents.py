@@ -229,7 +229,7 @@ async def test_runs_are_begun_watched_and_cancelled(
     pages = await watched.text(), await ended.text()
     started, place, _ = await post(client, f"{PATH}/-/reindex", {"space": "HR", "dry_run": "1"})
 
-    assert "3 of 40 pages, 30 passages, 5 a second, about 1 min left" in page
+    assert "3 of 40 pages, 30 passages, 5 per second, about 1 min left" in page
     assert 'value="3" max="40"' in page
     assert 'hx-trigger="every 1s"' in pages[0]
     assert "HX-Trigger" not in watched.headers
@@ -285,8 +285,8 @@ async def test_a_failed_upload_leads_to_its_deletion(kept: MemoryDocuments, clie
 @pytest.mark.parametrize(
     ("run", "told"),
     [
-        (replace(RUN, state="waiting"), "Waits for its turn"),
-        (replace(RUN, state="running"), "Looking for what changed \u2026"),
+        (replace(RUN, state="waiting"), "Queued"),
+        (replace(RUN, state="running"), "Looking for changes \u2026"),
         (
             replace(RUN, state="running", space=None, at_space="HR", pages=1, total=1, chunks=1),
             "HR: 1 of 1 page, 1 passage, less than a minute left",
@@ -294,8 +294,8 @@ async def test_a_failed_upload_leads_to_its_deletion(kept: MemoryDocuments, clie
         (replace(RUN, unchanged=1), "Nothing to do: 1 page up to date"),
         (replace(RUN, added=2, failed=1), "Done: 2 added, 1 could not be read"),
         (replace(RUN, dry_run=True, removed=1), "A real run would find: 1 removed"),
-        (replace(RUN, state="interrupted"), "Interrupted; the next start goes on with it"),
-        (replace(RUN, state="cancelled"), "Cancelled; what was written stays"),
+        (replace(RUN, state="interrupted"), "Interrupted; continues at the next start"),
+        (replace(RUN, state="cancelled"), "Cancelled; pages already indexed are kept"),
         (replace(RUN, state="failed"), "Stopped by a problem"),
     ],
 )
@@ -338,9 +338,9 @@ async def test_a_run_tells_what_it_is_over_and_who_began_it(store: Store, tmp_pa
     async with serving(store, tmp_path, shelf(scheduled, page)) as client:
         text = await seen(client)
 
-    assert "What changed in HR" in text
-    assert "by schedule" in text
-    assert "A page of HR" in text
+    assert "Changes in HR" in text
+    assert "scheduled" in text
+    assert "One page of HR" in text
     assert "by anna" in text
     assert "https://wiki.example/Pay" in text
 
@@ -377,5 +377,5 @@ async def test_the_next_pass_is_told_while_it_can_be(
     async with serving(store, tmp_path, shelf(), next_runs=FixedSchedule(away=away)) as client:
         pages = [await seen(client), await seen(client, f"{PATH}/HR")]
 
-    assert ["what changed is looked at in about 3 min" in text for text in pages] == [told] * 2
+    assert ["next check for changes in about 3 min" in text for text in pages] == [told] * 2
     assert ("Index only this page" in pages[0]) is told

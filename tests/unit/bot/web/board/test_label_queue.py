@@ -133,13 +133,13 @@ async def test_the_last_evaluations_are_compared(browser: BoardBrowser, tmp_path
 async def test_last_week_is_shown_beside_the_promise(browser: BoardBrowser, store: Store) -> None:
     await add_interaction(store, "w1", at=LAST_WEEK, answer_type="RAG")
     await add_interaction(store, "w2", at=LAST_WEEK, answer_type="ESCALATION_REQUIRED")
-    assert "none of these answers is labelled" in await browser.get(PATH)
+    assert "None of these answers has a label" in await browser.get(PATH)
 
     await label(store, right=2, wrong=1)
 
     page = await browser.get(PATH)
     assert "50% of the questions that needed the wiki were answered" in page
-    assert "2 of 3 labelled answers right" in page
+    assert "2 of 3 labelled answers were correct" in page
 
 
 async def test_only_experts_decide_and_only_admins_resume(

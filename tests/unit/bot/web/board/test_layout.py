@@ -82,10 +82,10 @@ def test_a_confidence_is_typed_in_percent(typed: str, share: float) -> None:
 @pytest.mark.parametrize(
     ("name", "typed", "said"),
     [
-        ("since", "yesterday", "The first day \u201cyesterday\u201d is no day."),
-        ("until", "2026-02-30", "The last day \u201c2026-02-30\u201d is no day."),
-        ("least", "101", "The lowest confidence \u201c101\u201d is no percentage."),
-        ("most", "nan", "The highest confidence \u201cnan\u201d is no percentage."),
+        ("since", "yesterday", "First day: \u201cyesterday\u201d is not a date."),
+        ("until", "2026-02-30", "Last day: \u201c2026-02-30\u201d is not a date."),
+        ("least", "101", "Minimum confidence: \u201c101\u201d is not a percentage."),
+        ("most", "nan", "Maximum confidence: \u201cnan\u201d is not a percentage."),
     ],
 )
 def test_what_is_none_is_left_out_and_said(name: str, typed: str, said: str) -> None:
@@ -160,7 +160,7 @@ def test_a_place_is_named_as_people_know_it(channel: str, said: str, *, private:
 def test_a_long_text_is_one_short_line() -> None:
     assert labels.one_line("a\n b") == "a b"
     assert len(labels.one_line("word " * 500)) <= 240
-    assert labels.one_line(" \n") == "(no words)"
+    assert labels.one_line(" \n") == "(no text)"
 
 
 def test_a_clock_that_is_behind_counts_as_no_time() -> None:
@@ -257,7 +257,7 @@ async def every_page(store: Store) -> list[str]:
 async def test_who_only_asks_sees_nothing_of_it(desk: BoardBrowser, store: Store) -> None:
     for path in await every_page(store):
         page = await desk.of("mika").get(path, 403)
-        assert "This is not for you" in page
+        assert "You don&#39;t have access" in page
         assert "Ask whoever runs Frontdesk for it" in page
         assert "vpn" not in page
 
@@ -293,7 +293,7 @@ async def test_another_tenants_record_does_not_exist(
             await others.get(path, 404)
         await others.post(case, 404, act="claim")
 
-    assert "You have it" not in await desk.get(case)
+    assert "Assigned to you" not in await desk.get(case)
 
 
 async def test_another_site_cannot_act_for_an_expert(desk: BoardBrowser, store: Store) -> None:
@@ -307,4 +307,4 @@ async def test_another_site_cannot_act_for_an_expert(desk: BoardBrowser, store: 
 
 
 async def test_a_page_that_there_is_not_is_told_as_a_page(desk: BoardBrowser) -> None:
-    assert "There is nothing here" in await desk.get("/board/nonsense", 404)
+    assert "Not found" in await desk.get("/board/nonsense", 404)

@@ -81,8 +81,8 @@ async def test_who_waits_longest_comes_first_and_too_long_is_marked(desk: BoardB
 
     assert names(page) == ["Slow one", "Quick one"]
     assert "Waiting, 42 min" in page.replace("\xa0", " ")
-    assert page.count("longer than it should") == 1
-    assert "Mika Salo · Slack, channel C1 · Not sure enough" in page
+    assert page.count("overdue") == 1
+    assert "Mika Salo · Slack, channel C1 · Not confident enough" in page
 
 
 async def test_every_tab_has_its_cases_and_its_count(desk: BoardBrowser, store: Store) -> None:
@@ -121,9 +121,7 @@ async def test_words_narrow_a_list_down(desk: BoardBrowser, store: Store) -> Non
 
     assert names(await desk.get(f"{ESCALATIONS_PATH}?words=BADGE")) == ["My badge is broken"]
     assert names(await desk.get(f"{ESCALATIONS_PATH}?words=<b>")) == ["The printer <b> is"]
-    assert "None of these questions has all of these words" in await desk.get(
-        f"{ESCALATIONS_PATH}?words=zz"
-    )
+    assert "No matching questions" in await desk.get(f"{ESCALATIONS_PATH}?words=zz")
 
 
 async def test_pages_of_the_list_follow_each_other(desk: BoardBrowser, store: Store) -> None:
@@ -161,9 +159,11 @@ async def test_the_list_is_sent_again_only_when_it_changed(desk: BoardBrowser) -
 
 
 async def test_an_empty_list_of_escalations_says_what_will_be_in_it(desk: BoardBrowser) -> None:
-    assert "When a question goes to people, it appears here." in await desk.get(ESCALATIONS_PATH)
-    assert "Claim one of those that wait." in await desk.get(f"{ESCALATIONS_PATH}?state=mine")
-    assert "Nobody waits" in await desk.get(f"{ESCALATIONS_PATH}?state=nonsense&after=nothing")
+    assert "Questions handed over to people appear here." in await desk.get(ESCALATIONS_PATH)
+    assert "Claim one from the Waiting tab." in await desk.get(f"{ESCALATIONS_PATH}?state=mine")
+    assert "Nothing is waiting" in await desk.get(
+        f"{ESCALATIONS_PATH}?state=nonsense&after=nothing"
+    )
 
 
 QUESTIONS_PATH = "/board/questions"
@@ -184,7 +184,7 @@ async def test_the_list_says_what_became_of_each_question(desk: BoardBrowser, st
 
     assert names(page) == ["my badge is broken", "who approves travel", "vpn says error 809"]
     words = plain(page)
-    assert "Waits for a person 20% confident" in words
+    assert "Waiting for a person 20% confident" in words
     assert "Answered without the wiki" in words
     assert "Answered from the wiki 90% confident 1 thumbs up" in words
 
@@ -223,7 +223,7 @@ async def test_what_an_answer_lacks_is_withheld_with_a_page_that_was_read(
 @pytest.mark.mended(id="ux-5")
 @pytest.mark.parametrize(
     ("note", "named"),
-    [("messages_per_user", "Refused: limit"), ("pause", "Refused: paused")],
+    [("messages_per_user", "Rejected: limit"), ("pause", "Rejected: paused")],
 )
 async def test_what_was_not_worked_on_is_named_so(
     desk: BoardBrowser, store: Store, note: str, named: str
@@ -269,9 +269,9 @@ async def test_the_form_narrows_the_list_down(
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("since=soon", "The first day “soon” is no day. Write it as 2026-11-22."),
-        ("least=much", "The lowest confidence “much” is no percentage. Write 0 to 100."),
-        ("since=<b>", "The first day “<b>” is no day."),
+        ("since=soon", "First day: “soon” is not a date. Enter it like 2026-11-22."),
+        ("least=much", "Minimum confidence: “much” is not a percentage."),
+        ("since=<b>", "First day: “<b>” is not a date."),
     ],
 )
 async def test_what_is_wrong_in_the_form_is_said_and_stays_in_it(
@@ -326,14 +326,14 @@ async def test_the_record_shows_everything_that_is_known(desk: BoardBrowser, sto
         "Reply to the thread It is blocked 1 .",
         "Private reply to the asker For your eyes 1 .",
         "is the vpn down?",
-        "About the company (by a fixed rule, 0.90)",
+        "About the company (fixed rule, 0.90)",
         "Searched for vpn 809",
-        "90% that the answer is right; answered from 65% up",
+        "90% that the answer is correct; the threshold is 65%",
         "Delivered not yet",
         "Wrong",
         "It is the red <b> one.",
         "Composing the answer large answer@3 900 80 700 ms 0.0015 USD",
-        "Together 980 tokens, 0.0015 USD.",
+        "Total: 980 tokens, 0.0015 USD.",
         "Searching 12.5 ms",
         "limit:none",
     ):
@@ -460,8 +460,8 @@ async def test_a_withdrawn_question_has_no_words_left(desk: BoardBrowser, store:
 async def test_a_question_that_is_worked_on_can_be_looked_at(desk: BoardBrowser) -> None:
     opened = await desk.store.work.open(message("hello?"), "me")
 
-    assert "Being worked on" in await desk.get(f"{QUESTIONS_PATH}/{opened.id}")
-    assert "Being worked on" in await desk.get(QUESTIONS_PATH)
+    assert "In progress" in await desk.get(f"{QUESTIONS_PATH}/{opened.id}")
+    assert "In progress" in await desk.get(QUESTIONS_PATH)
 
 
 async def test_hostile_words_stay_words(desk: BoardBrowser, store: Store) -> None:
@@ -481,7 +481,7 @@ async def test_hostile_words_stay_words(desk: BoardBrowser, store: Store) -> Non
 
 @pytest.mark.parametrize("name", ["nothing", "a%00b", "%20"])
 async def test_an_unknown_question_is_told_as_a_page(desk: BoardBrowser, name: str) -> None:
-    assert "There is no such question" in await desk.get(f"{QUESTIONS_PATH}/{name}", 404)
+    assert "This question does not exist" in await desk.get(f"{QUESTIONS_PATH}/{name}", 404)
 
 
 async def test_what_a_model_wrote_after_it_is_withheld_too(
@@ -618,8 +618,8 @@ async def test_only_answers_whose_quote_is_gone_are_listed(store: Store, tmp_pat
     assert names(page) == ["closed since", "deleted since", "now wrong"]
     words = plain(page)
     assert "The page no longer says what was quoted" in words
-    assert "The page is gone" in words
-    assert "Not everyone may read the page any more" in words
+    assert "The page no longer exists" in words
+    assert "Not everyone can read the page any more" in words
 
 
 async def test_no_page_is_named_and_an_absent_index_is(store: Store, tmp_path: Path) -> None:
@@ -631,7 +631,7 @@ async def test_no_page_is_named_and_an_absent_index_is(store: Store, tmp_path: P
 
     assert names(page) == ["what is planned"]
     assert SECRET not in page
-    assert "The index can't be read right now" in away
+    assert "The index is unavailable right now" in away
     assert "Everything that was quoted" not in away
 
 

@@ -75,7 +75,7 @@ def test_a_source_that_is_not_known_is_not_called_a_default(tmp_path: Path) -> N
     views = setting_views([settings_for(tmp_path)], {"top_k": "default"})
 
     assert {each.variable: each.source for each in views}["RAG_TOP_K"] == "default"
-    assert {each.variable: each.source for each in views}["HOST"] == "not known"
+    assert {each.variable: each.source for each in views}["HOST"] == "unknown"
 
 
 async def test_what_is_set_here_stands_apart_with_its_source(client: Client) -> None:
@@ -170,7 +170,7 @@ async def test_policies_of_channels_are_shown_by_fields(store: Store, client: Cl
 
     page = await (await client.get("/board/settings")).text()
     assert "<code>slack:C1</code>" in page
-    assert "questions addressed to nobody if it is sure" in page
+    assert "when mentioned, and questions not addressed to anyone if it is sure" in page
     assert "spaces: IT; people: &lt;C9&gt;; model: none" in page
     assert "Changed by: </span>cli:anna" in page
 
@@ -182,7 +182,7 @@ async def test_what_was_done_is_said_in_words_not_json(store: Store, client: Cli
 
     page = await (await client.get("/board/settings")).text()
 
-    assert "<td>answers: never; follow-ups: when it is mentioned again; spaces: all" in page
+    assert "<td>answers: never; follow-ups: when mentioned again; spaces: all" in page
     assert "<td>sign in</td>" in page
     assert "<td>by hand</td>" in page
     assert "&#34;format&#34;" not in page
@@ -248,7 +248,7 @@ async def test_every_part_is_shown_the_broken_first(store: Store, tmp_path: Path
     async with state_pages(store, settings_for(tmp_path), told) as client:
         shown = await (await client.get("/board/parts")).text()
 
-    assert "1 part is broken: index." in shown
+    assert "1 component has failed: index." in shown
     assert shown.index("Make room.") < shown.index("small")
 
 
@@ -273,7 +273,7 @@ async def test_a_platform_away_is_broken_the_page_is_not(store: Store, tmp_path:
         shown = await again(client)
 
     assert "Slack is away." in shown
-    assert "1 part is broken: Slack." in shown
+    assert "1 component has failed: Slack." in shown
 
 
 async def test_addresses_to_enter_are_whole_where_the_public_one_is_known(
@@ -311,7 +311,7 @@ async def test_a_database_is_named_without_user_and_password(store: Store, tmp_p
     async with state_pages(store, settings_for(tmp_path, database_url=url), BoardState()) as client:
         shown = await (await client.get("/board/parts")).text()
 
-    assert "PostgreSQL, database &#39;frontdesk&#39; at db.example" in shown
+    assert "PostgreSQL, database “frontdesk” at db.example" in shown
     assert "hunter" not in shown
     assert "desk:" not in shown
 

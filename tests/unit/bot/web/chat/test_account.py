@@ -50,10 +50,10 @@ async def test_a_digest_by_mail_ends_by_a_word(
     mail = Subscription("email:zoe@acme.example", "Ada", NOON, email="zoe@acme.example")
     await store.digests.subscribe("default", mail, actor="board:root")
 
-    assert "Stop the digest" in await browser.get("/me")
+    assert "Turn off the digest" in await browser.get("/me")
     await browser.post("/me", 303, digest="off")
 
-    assert "Stop the digest" not in await browser.get("/me")
+    assert "Turn off the digest" not in await browser.get("/me")
     found = await store.digests.one("default", mail.target)
     assert found is not None
     assert found.off

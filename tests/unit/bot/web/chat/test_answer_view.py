@@ -114,13 +114,13 @@ def test_suggested_pages_are_not_numbered_and_said_to_be_unconfirmed() -> None:
     view = shown(answered(Escalation("No.", "low_confidence", "x", (SOURCE,))))
 
     assert not view.numbered
-    assert "haven't confirmed" in view.sources_label
+    assert "Pages that may help (not confirmed)" in view.sources_label
 
 
 def test_work_that_was_given_up_says_so() -> None:
     failed = replace(answered(Reply("x", "found")), outcome=None, status="failed")
 
-    assert "ask again" in shown(failed).html
+    assert "ask again" in shown(failed).notice
 
 
 def test_a_long_question_is_named_by_its_beginning() -> None:
@@ -265,10 +265,10 @@ def step(what: Step, actor: Actor | None = ANNA, text: str = "", number: int = 1
     ("state", "step_", "headline", "close", "can_reopen"),
     [
         ("open", "open", "Waiting for a person", "No longer needed", False),
-        ("claimed", "claim", "Anna Lopez has it", "No longer needed", False),
-        ("answered", "reply", "Anna Lopez answered", "This helped, close it", True),
+        ("claimed", "claim", "Anna Lopez is working on it", "No longer needed", False),
+        ("answered", "reply", "Anna Lopez replied", "This helped, close it", True),
         ("resolved", "resolve", "Closed", "", True),
-        ("declined", "decline", "Anna Lopez can't take this on", "", True),
+        ("declined", "decline", "Anna Lopez can't help with this", "", True),
         ("reopened", "reopen", "Waiting for a person again", "No longer needed", False),
     ],
 )
@@ -350,12 +350,12 @@ async def test_an_answer_that_went_to_nobody_has_no_card(browser: Browser) -> No
 async def test_a_persons_reply_is_theirs_in_dead_markup(browser: Browser, store: Store) -> None:
     path, case_id = await ask_for_a_person(browser)
     await acted(store, case_id, "claim")
-    assert "Anna Lopez has it" in await browser.get(f"{path}/case")
+    assert "Anna Lopez is working on it" in await browser.get(f"{path}/case")
 
     await acted(store, case_id, "reply", "Try this:\n<b>443</b> https://help.example/vpn")
 
     card = await browser.get(f"{path}/case")
-    assert "Anna Lopez answered" in card
+    assert "Anna Lopez replied" in card
     assert "a person</span>" in card
     assert "Try this:\n&lt;b&gt;443&lt;/b&gt;" in card
     assert '<a href="https://help.example/vpn"' in card
@@ -398,7 +398,7 @@ async def test_what_cannot_be_done_now_is_said_on_the_card(browser: Browser, sto
     card = await browser.post(f"{path}/case", act="reopen")
 
     assert 'role="alert"' in card
-    assert "Anna Lopez has it" in card
+    assert "Anna Lopez is working on it" in card
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from bot.store.database import Store, open_store, sqlite_url
 from bot.web.auth.security import mount_security
 from bot.web.chat.event_stream import MAX_STREAMS, EventStreams, PollIntervals, change_events
 from bot.web.chat.exchanges import Exchanges
+from bot.web.chat.follow_ups import FollowUps
 from tests.fakes.chat_app import Browser, OnePageIndex, VpnDesk, chat_app, exchange_of
 from tests.fakes.chat_context import ReadsEverything
 from tests.fakes.http_server import TOKEN
@@ -190,7 +191,7 @@ async def test_more_streams_than_anybody_needs_are_refused(browser: Browser, des
 
     assert refused.status == 429
     assert refused.headers["Retry-After"] == "30"
-    assert "tabs of yours" in await refused.text()
+    assert "open tabs; this one is updated less often" in await refused.text()
     desk.may_answer.set()
     for stream in held:
         assert (await Listener(stream).rest())[-1] == "idle"
@@ -285,6 +286,7 @@ async def watching(
         interactions=store.interactions,
         cases=store.escalations,
         readable=ReadsEverything(),
+        follow_ups=FollowUps(OnePageIndex(), "default"),
         tenant="default",
     )
     EventStreams(looked, exchanges, tempo).mount(app)

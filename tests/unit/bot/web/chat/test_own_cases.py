@@ -42,4 +42,4 @@ async def test_the_page_links_each_case_to_its_conversation(tmp_path: Path) -> N
     assert "- IT: " in before
     assert NO_CASES not in after
     assert f'href="/c/{conversation}"' in after
-    assert "waits for somebody" in after
+    assert "waiting, less than a minute ago" in after

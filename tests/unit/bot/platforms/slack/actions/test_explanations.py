@@ -40,7 +40,7 @@ READ = replace(
     threshold=0.65,
 )
 HERS = (frozenset({Principal("user:alice@acme.example")}),)
-SURE = StatedConfidence("quite sure", "90%", "65%", 90, 65)
+SURE = StatedConfidence("very confident", "90%", "65%", 90, 65)
 EVIL = "<!channel> <@U0CEO0000> <https://evil.example|x> https://evil.example *b* | &lt;!here&gt; "
 PLAIN = Explanation("Why this answer", "vpn?", (Step("Result", "It quotes the page."),))
 
@@ -96,7 +96,7 @@ async def test_where_another_company_reads_no_page_of_a_closed_space_is_named(bo
 async def test_anothers_private_answer_is_not_explained(bot: Bot) -> None:
     asked = await bot.answered(channel=bot.person(BOB).direct, user=BOB)
     await bot.press(bot.reply(asked), WHY, asked.id, ALICE)
-    await bot.told("isn't here any more", ALICE)
+    await bot.told("That question is no longer here", ALICE)
     assert bot.slack.open_views == []
 
 
@@ -104,7 +104,7 @@ async def test_anothers_private_answer_is_not_explained(bot: Bot) -> None:
 async def test_what_is_gone_is_told(bot: Bot, value: str) -> None:
     asked = await bot.answered()
     await bot.press(bot.reply(asked), WHY, value)
-    await bot.told("any more")
+    await bot.told("no longer")
     assert bot.slack.open_views == []
 
 
@@ -152,12 +152,12 @@ async def test_what_goes_wrong_is_told_without_its_details(
 
 def test_how_sure_it_was_is_told_in_words_and_numbers() -> None:
     view = explanation_modal(replace(PLAIN, sure=SURE, left_out="Others are left out."))
-    assert "quite sure: 90%, and an answer needs 65%" in str(view)
+    assert "very confident: 90%, and an answer needs 65%" in str(view)
     assert "Others are left out." in str(view)
 
 
 def test_a_page_of_no_address_is_named_without_a_link() -> None:
-    pages = (PageSummary("Offices", "", "javascript:alert(1)", "found by its words"),)
+    pages = (PageSummary("Offices", "", "javascript:alert(1)", "found by words and meaning"),)
     shown = str(explanation_modal(replace(PLAIN, pages=pages)))
     assert "Offices" in shown
     assert "javascript" not in shown
@@ -212,7 +212,7 @@ async def test_an_answer_to_a_command_is_explained_also_in_the_direct_message_it
     for user, place in ((BOB, HELP), (BOB, bot.person(BOB).direct)):
         made_up = bot.pressed(place, WHY, asked.interaction_id, user)
         await bot.person(user).door.interact(made_up)
-        await bot.told("isn't here any more", user)
+        await bot.told("That question is no longer here", user)
     assert not bot.slack.open_views
     await bot.person().door.interact(bot.pressed(bot.person().direct, WHY, asked.interaction_id))
     await bot.modal()
@@ -276,7 +276,7 @@ async def test_while_the_index_is_away_nothing_is_shown(bot: Bot) -> None:
     await bot.answered(answer_with_private_part())
     bot.pages.broken = True
     await bot.person().click(await bot.told("more that you may read"), MORE)
-    await bot.told("can't tell just now")
+    await bot.told("can't check right now")
 
 
 async def test_an_asker_who_may_not_read_it_any_more_is_shown_nothing(bot: Bot) -> None:

@@ -323,7 +323,7 @@ async def test_words_of_ones_own_are_kept_with_the_vote(bot: Bot, way: str) -> N
     given = await _given(bot, asked.id)
     assert given.comment == "It is port <443> & not 80."
     assert given.reason == ("wrong" if way.startswith("Say") else "other")
-    await bot.told("what you wrote")
+    await bot.told("Thank you for your feedback")
     assert len(bot.whispered()) == 1
 
 
@@ -350,9 +350,7 @@ async def test_what_was_written_is_not_lost_while_the_record_is_away(
 
     monkeypatch.setattr(bot.store.interactions, "rate", away)
     answer = await alice.submit(form, {"comment": "port 443"})
-    assert answer["errors"] == {
-        "comment": "That didn't work just now. Please try again in a minute."
-    }
+    assert answer["errors"] == {"comment": "Something went wrong. Please try again in a minute."}
     monkeypatch.undo()
     assert await alice.submit(form) == {}
     assert (await _given(bot, asked.id)).comment == "port 443"
@@ -391,7 +389,7 @@ async def test_an_answer_that_is_withdrawn_is_gone(bot: Bot) -> None:
     reply = bot.reply(asked)
     await bot.store.work.cancel(asked.id)
     await bot.person().click(reply, UP)
-    await bot.told("isn't here any more")
+    await bot.told("That question is no longer here")
 
 
 @pytest.mark.parametrize(
@@ -410,14 +408,14 @@ async def test_values_that_nobody_was_given_change_nothing(bot: Bot, value: obje
 async def test_a_press_counts_only_in_the_channel_of_the_answer(bot: Bot, elsewhere: str) -> None:
     asked = await bot.answered()
     await bot.person().door.interact(bot.pressed(elsewhere, FEEDBACK, f"up:{asked.id}"))
-    await bot.told("isn't here any more")
+    await bot.told("That question is no longer here")
     assert await bot.votes(asked.id) == {}
 
 
 async def test_anothers_private_answer_is_nobodys_to_judge(bot: Bot) -> None:
     asked = await bot.answered(channel=bot.person(BOB).direct, user=BOB)
     await bot.press(bot.reply(asked), FEEDBACK, f"up:{asked.id}")
-    await bot.told("isn't here any more")
+    await bot.told("That question is no longer here")
     assert await bot.votes(asked.id) == {}
 
 
@@ -444,7 +442,7 @@ async def test_a_form_about_nothing_says_so(bot: Bot, metadata: str) -> None:
 async def test_nothing_is_asked_where_there_is_nothing_to_judge(bot: Bot) -> None:
     asked = await bot.answered(Outcome(Reply("Hello!", "generic"), TRACE))
     await bot.press(bot.reply(asked), FEEDBACK, f"down:{asked.id}")
-    await bot.told("no answer to judge")
+    await bot.told("There is no answer to rate here any more")
 
 
 async def test_a_vote_counts_though_its_presser_cannot_be_told(bot: Bot) -> None:

@@ -14,11 +14,12 @@ from bot.answering.routing.router import Router
 from bot.domain.errors import InboxFull
 from bot.domain.handoff import person_request
 from bot.domain.interactions import Clarification, Interaction, Outcome
-from bot.platforms.slack.actions.answer_buttons import reply_reference
+from bot.domain.settings import Settings
+from bot.platforms.slack.actions.answer_buttons import reply_to_press
 from bot.platforms.slack.actions.interactivity import Press
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.payloads.actions import ASK_PERSON
-from bot.platforms.slack.payloads.events import response_url_of
+from bot.platforms.slack.payloads.response_urls import ResponseUrls
 from bot.store.database import Store
 from rag.pipeline import Pipeline
 from tests.fakes.desk import HANDED_OVER, OFFERED, TRACE
@@ -84,7 +85,7 @@ async def test_a_wish_of_two_people_is_one_and_the_second_is_told(bot: Bot) -> N
     asked = await bot.answered()
     await bot.person(BOB).click(bot.reply(asked), ASK_PERSON)
     await bot.person().click(bot.reply(asked), ASK_PERSON)
-    await bot.told("asked for about this already", ALICE)
+    await bot.told("You have already asked a person about this; see below", ALICE)
     await _pressed(bot, asked.message.id)
     assert len(bot.said.asked) == 2
 
@@ -132,7 +133,7 @@ async def test_an_option_is_asked_once_as_its_presser(bot: Bot) -> None:
     bot.said.outcome = Outcome(OF_PEOPLE, TRACE)
     await bot.person().click(bot.reply(asked), "Public holidays")
     await bot.person(BOB).click(bot.reply(asked), "Booking leave")
-    await bot.told("chosen already", BOB)
+    await bot.told("You have already chosen one of these; see below", BOB)
     await _pressed(bot, asked.message.id, "option")
     assert [(each.text, each.author.id) for each in bot.said.asked[1:]] == [
         ("Public holidays", ALICE)
@@ -146,7 +147,7 @@ async def test_an_option_that_was_not_offered_is_not_asked(bot: Bot, number: str
     button = next(b for b in reply.blocks if b["type"] == "actions")["elements"][0]
     button["value"] = f"{asked.id}:{number}"
     await bot.person().click(reply, "Booking leave")
-    await bot.told("isn't there any more")
+    await bot.told("That choice is no longer available. Please ask again")
     assert len(bot.said.asked) == 1
 
 
@@ -180,7 +181,7 @@ async def test_who_typed_yes_and_then_presses_has_asked_once(house: Bot) -> None
     typed = await house.person().say(DIRECT, "yes", offered.message.id)
     await wait_until_posted(house.store, interaction_id_of(DIRECT, typed))
     await house.person().click(house.reply(offered), "Yes, ask a person")
-    await house.told("asked for about this already")
+    await house.told("You have already asked a person about this; see below")
     assert len(house.slack.in_channel(PEOPLE)) == 1
 
 
@@ -209,9 +210,12 @@ async def test_a_wish_about_another_question_is_another_wish(house: Bot) -> None
     assert len(house.slack.in_channel(PEOPLE)) == 2
 
 
-def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed() -> None:
+def test_a_press_below_a_reply_to_a_command_is_answered_where_it_was_pressed(
+    acme: Settings,
+) -> None:
+    urls = ResponseUrls(acme)
     asked = replace(question(private=True), reply_to='{"response_url": "https://old.example"}')
     press = Press(BOB, HELP, "", response_url="https://hooks.slack.com/actions/1")
-    wish = replace(asked, reply_to=reply_reference(asked, press))
-    assert response_url_of(wish) == "https://hooks.slack.com/actions/1"
-    assert reply_reference(question(), press) == ""
+    wish = replace(asked, reply_to=reply_to_press(urls, asked, press))
+    assert urls.of(wish) == "https://hooks.slack.com/actions/1"
+    assert reply_to_press(urls, question(), press) == ""

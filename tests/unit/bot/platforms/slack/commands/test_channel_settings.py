@@ -73,7 +73,7 @@ async def test_an_admin_changes_everything_and_is_told_what_is_different(
     answer = await alice.submit(
         view,
         {
-            "answers": "Also questions addressed to nobody, if I am sure",
+            "answers": "Also to questions not addressed to anyone, if I'm sure",
             "follow_ups": ["on"],
             "spaces": ["HR"],
             "people": PEOPLE,
@@ -86,7 +86,7 @@ async def test_an_admin_changes_everything_and_is_told_what_is_different(
     assert answer == {}
     changed = replace(FULL, model="small", other_bots=True, reviewers=frozenset({ALICE, BOB}))
     assert await of(store) == changed
-    await wait_until(lambda: "Saved, from the next question on" in whispered(slack))
+    await wait_until(lambda: "Saved. From the next question on" in whispered(slack))
     assert "I answer from HR." in whispered(slack)
     (act,) = await store.audits.newest("acme", 9)
     assert (act.actor, act.act, act.subject) == (f"slack:{ALICE}", "set policy", f"slack:{HELP}")

@@ -79,7 +79,7 @@ async def test_from_the_command_to_the_final_message(
         post = await shows(slack, "Reindexing IT: done")
 
     assert answer.status == 200
-    assert "I'm bringing the whole space IT up to date." in whispered(slack)
+    assert "I'm reindexing IT." in whispered(slack)
     assert f"1 added, {len(PAGES)} changed" in post.shown
     assert slack.answers(HELP) == [post]
     assert post.labels == []
@@ -99,7 +99,7 @@ async def test_a_dry_run_over_the_space_of_a_page_changes_nothing(
         (pages / "new.md").write_text("# New\n\nSomething new.\n", encoding="utf-8")
         link = "<https://wiki.example/it/vpn.md#x|VPN>"
         await alice.command(HELP, "/reindex", f"{link} \u2014dry-run")
-        post = await shows(slack, "Dry run over IT: nothing was changed")
+        post = await shows(slack, "Dry run for IT: nothing was changed")
         await alice.command(HELP, "/frontdesk", "status")
 
     assert "is in the space IT" in whispered(slack)
@@ -119,7 +119,7 @@ async def test_a_run_goes_on_in_the_same_message_after_the_server_was_stopped(
         post = await shows(slack, "Reindexing IT: done")
 
     assert slack.answers(HELP) == [begun] == [post]
-    assert "It was interrupted and went on" in post.shown
+    assert "It was interrupted and resumed; the figures count from then" in post.shown
     updates = [each.at for each in slack.requests if each.method == "chat.update"]
     assert all(later - earlier >= 1.9 for earlier, later in pairwise(updates))
 
@@ -137,16 +137,25 @@ async def test_of_two_admins_at_once_one_begins_and_the_other_is_shown_how_far_i
         late = Visitor(slack, client, ANNA)
         await late.command(HELP, "/reindex", "IT")
         await alice.command(HELP, "/reindex", "status")
-        await wait_until(lambda: "A run is in the way" in whispered(slack, ANNA))
+        await wait_until(
+            lambda: (
+                "Another run is in progress. Wait until it ends, or stop it"
+                in whispered(slack, ANNA)
+            )
+        )
         await alice.command(HELP, "/reindex", "cancel")
         await shows(slack, "cancelled")
 
-    began = [user for user in (ALICE, ANNA) if "I'm bringing" in whispered(slack, user)]
+    began = [
+        user
+        for user in (ALICE, ANNA)
+        if "I'm reindexing only that page, with its files" in whispered(slack, user)
+    ]
     assert len(began) == 1
     assert len(slack.answers(HELP)) == 1
     link = f"https://acme.slack.com/archives/{HELP}/p"
     assert link in whispered(slack, ANNA)
-    assert "is being stopped. What was written stays." in whispered(slack)
+    assert "Stopping the run for" in whispered(slack)
 
 
 async def test_the_button_stops_a_run_for_admins_alone(
@@ -162,7 +171,7 @@ async def test_the_button_stops_a_run_for_admins_alone(
         await wait_until(lambda: "Only colleagues" in whispered(slack, GUEST))
         assert post.labels == ["Cancel"]
         await Visitor(slack, client, ANNA).click(post, "Cancel")
-        await wait_until(lambda: "is being stopped" in whispered(slack, ANNA))
+        await wait_until(lambda: "What is already indexed is kept" in whispered(slack, ANNA))
         ended = await shows(slack, "cancelled")
         assert ended.labels == []
 
@@ -173,10 +182,12 @@ async def test_the_button_of_a_run_that_is_over_says_so(
     async with serving_application(settings) as client:
         alice = Visitor(slack, client)
         await alice.command(HELP, "/reindex", "IT --dry-run")
-        await shows(slack, "Dry run over IT")
+        await shows(slack, "Dry run for IT")
         pressed = _press(slack, "r0")
         await alice.door.interact(pressed)
-        await wait_until(lambda: "nothing to stop" in whispered(slack))
+        await wait_until(
+            lambda: "Nothing is being reindexed right now. The last runs" in whispered(slack)
+        )
 
 
 @pytest.mark.parametrize("text", ["IT", "all", "status", "cancel"])
@@ -209,12 +220,12 @@ async def test_what_could_not_be_read_is_counted_in_the_channel_and_named_to_adm
     async with serving_application(settings) as client:
         alice = Visitor(slack, client)
         await alice.command(HELP, "/reindex", "IT")
-        post = await shows(slack, "done, but not all could be read")
+        post = await shows(slack, "done, but some pages could not be read")
         await alice.command(HELP, "/reindex", "status")
         await alice.command(alice.direct, "/reindex", "IT")
-        own = await shows(slack, "done, but not all could be read", alice.direct)
+        own = await shows(slack, "done, but some pages could not be read", alice.direct)
 
-    assert "1 problem; /reindex status tells admins which." in post.shown
+    assert "1 problem; admins see it with /reindex status" in post.shown
     assert "salaries" not in post.shown
     assert "salaries.pdf: " in whispered(slack)
     assert "salaries.pdf: " in own.shown

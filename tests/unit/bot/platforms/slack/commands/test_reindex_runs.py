@@ -156,7 +156,7 @@ async def test_it_is_changed_every_two_seconds_at_most_and_never_after_its_end(
     async with scenario.process() as followers:
         scenario.goes(state="waiting")
         await scenario.order(followers)
-        await scenario.shows("waiting for its turn")
+        await scenario.shows("queued")
         for page in range(1, 4):
             scenario.goes(state="running", pages=page)
             await scenario.shows(f"{page} of 4 pages")
@@ -292,7 +292,7 @@ async def test_what_a_killed_server_left_its_next_start_goes_on_with_at_once(
     ]
     async with scenario.process():
         post = await scenario.shows("3 of 4 pages")
-        assert "It was interrupted and went on" in post.shown
+        assert "It was interrupted and resumed; the figures count from then" in post.shown
         scenario.shelf.runs[1] = replace(RUN, id="r2", changed=2)
         await scenario.shows("done")
         await scenario.is_over()

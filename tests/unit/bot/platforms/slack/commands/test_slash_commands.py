@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -111,12 +110,12 @@ def test_a_question_is_a_private_message_in_a_thread_of_its_own() -> None:
     command = parse_slash_command(FORM)
     assert command is not None
 
-    message = command.question("vpn?", "acme", NOON)
+    message = command.question("vpn?", "acme", NOON, "{}")
 
     assert message.private
     assert message.thread.channel == "C0HELP000"
     assert message.id == message.thread.id == "command:13345224609.738474920.8088930838d8"
-    assert json.loads(message.reply_to) == {"response_url": FORM["response_url"]}
+    assert message.reply_to == "{}"
 
 
 READ = replace(
@@ -249,9 +248,9 @@ async def test_status_is_short_and_for_who_asks(bot: Bot) -> None:
     await bot.person(ALICE).command(HELP, "/frontdesk", "status")
     await bot.person(BOB).command(HELP, "/frontdesk", "status")
 
-    assert "Parts:" in seen(bot.slack, ALICE)
-    assert "I am ready." in seen(bot.slack, BOB)
-    assert "Parts:" not in seen(bot.slack, BOB)
+    assert "Components:" in seen(bot.slack, ALICE)
+    assert "I'm ready." in seen(bot.slack, BOB)
+    assert "Components:" not in seen(bot.slack, BOB)
 
 
 async def test_a_slip_is_told_with_what_can_be_said_and_nothing_in_it_is_live(bot: Bot) -> None:

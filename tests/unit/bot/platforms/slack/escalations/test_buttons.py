@@ -23,7 +23,7 @@ from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.people import Member
 from tests.fakes.slack.posts import Post, View
 
-TAKEN = "Anna Lopez has it already. Leave it to them, or ask them to release it."
+TAKEN = "It is assigned to Anna Lopez. Leave it to them or ask them to release it."
 
 
 def form(scene: CaseScenario) -> View:
@@ -38,7 +38,7 @@ async def test_a_claim_is_taken_shown_and_told(scene: CaseScenario) -> None:
     assert (await scene.case()).status.owner_id == "anna@acme.example"
     await scene.news()
     assert "*Claimed by Anna Lopez*" in scene.card.shown
-    assert "*Anna Lopez* has taken your question." in scene.told[0].shown
+    assert "*Anna Lopez* is working on your question." in scene.told[0].shown
 
 
 async def test_who_acts_on_slack_is_who_acts_on_the_board(scene: CaseScenario) -> None:
@@ -89,7 +89,7 @@ async def test_a_reply_is_written_in_a_form_and_posted_in_the_persons_name(
     assert await anna.submit(form(scene), {"words": " The blue socket. "}) == {}
     await scene.news()
     (told,) = scene.told
-    assert told.shown.startswith("*Anna Lopez* answered:\nThe blue socket.")
+    assert told.shown.startswith("*Anna Lopez* replied:\nThe blue socket.")
     assert "*Answered by Anna Lopez*" in scene.card.shown
 
 
@@ -99,7 +99,7 @@ async def test_why_it_is_not_for_them_is_asked_for(scene: CaseScenario) -> None:
     await anna.click(scene.card, "Not for us")
     await anna.submit(form(scene), {"words": "Ask facilities."})
     await scene.news()
-    assert "can't take your question:\nAsk facilities." in scene.told[0].shown
+    assert "can't help with your question:\nAsk facilities." in scene.told[0].shown
     assert "*Declined by Anna Lopez*" in scene.card.shown
 
 
@@ -227,7 +227,7 @@ async def test_a_case_is_acted_on_only_in_the_channel_of_its_card(scene: CaseSce
     copy = scene.slack.write(names.BOT_USER, HELP, dict(scene.card.payload))
     await scene.visitor().click(copy, "Claim")
     await until(lambda: scene.whispered(names.ANNA))
-    assert "isn't here any more" in scene.whispered(names.ANNA)[0]
+    assert "That question is no longer here" in scene.whispered(names.ANNA)[0]
     assert not await scene.history()
 
 
@@ -236,7 +236,7 @@ async def test_a_withdrawn_question_can_not_be_acted_on(scene: CaseScenario) -> 
     await scene.store.work.cancel(question().interaction_id)
     await scene.visitor().click(scene.card, "Claim")
     await until(lambda: scene.whispered(names.ANNA))
-    assert "isn't here any more" in scene.whispered(names.ANNA)[0]
+    assert "That question is no longer here" in scene.whispered(names.ANNA)[0]
 
 
 async def test_who_asked_and_is_a_colleague_is_both(scene: CaseScenario) -> None:
@@ -253,9 +253,7 @@ async def test_the_board_and_slack_do_not_meet_on_a_card_that_moved(scene: CaseS
     await scene.act("resolve", BEN)
     await scene.visitor().click(scene.card, "Claim")
     await until(lambda: scene.whispered(names.ANNA))
-    assert scene.whispered(names.ANNA) == [
-        "It was resolved by Ben Okafor already. Reopen it first."
-    ]
+    assert scene.whispered(names.ANNA) == ["Ben Okafor has already resolved it. Reopen it first."]
     assert len(scene.slack.in_channel(PEOPLE)) == 2
 
 
@@ -272,12 +270,12 @@ async def test_it_helped_and_is_closed(scene: CaseScenario) -> None:
     assert (await scene.case()).status.state == "resolved"
     (told,) = scene.told
     assert told.shown.splitlines() == [
-        "*Anna Lopez* answered:",
+        "*Anna Lopez* replied:",
         "Room 3.",
         "You closed it.",
         "Ask again",
     ]
-    assert "*Closed by the one who asked*" in scene.card.shown
+    assert "*Closed by the asker*" in scene.card.shown
 
 
 async def test_asking_again_calls_people_and_says_no_more_than_that(scene: CaseScenario) -> None:
@@ -286,8 +284,8 @@ async def test_asking_again_calls_people_and_says_no_more_than_that(scene: CaseS
     await scene.news()
     assert (await scene.case()).status.state == "reopened"
     called = scene.slack.in_channel(PEOPLE)[1]
-    assert "*A question was opened again* and nobody has it." in called.shown
-    assert scene.told[-1].shown.splitlines()[-2:] == ["You asked again.", "I no longer need it"]
+    assert "*A question was reopened* and is not assigned to anyone." in called.shown
+    assert scene.told[-1].shown.splitlines()[-2:] == ["You asked again.", "No longer needed"]
     assert scene.card.labels[0] == "Claim"
 
 
@@ -299,10 +297,10 @@ async def test_only_the_last_news_have_buttons(scene: CaseScenario) -> None:
         assert [bool(post.labels) for post in scene.told].count(True) == 1
         assert scene.told[-1].labels
     assert [post.shown.splitlines()[0] for post in scene.told] == [
-        "*Anna Lopez* has taken your question.",
-        "*Anna Lopez* answered:",
+        "*Anna Lopez* is working on your question.",
+        "*Anna Lopez* replied:",
         "*Anna Lopez* closed your question:",
-        "*Anna Lopez* opened your question again:",
+        "*Anna Lopez* reopened your question:",
     ]
 
 
@@ -313,14 +311,14 @@ async def test_a_release_is_not_told_and_leaves_what_can_still_be_done(scene: Ca
     await scene.act("release")
     await scene.news()
     (told,) = scene.told
-    assert told.labels == ["I no longer need it"]
+    assert told.labels == ["No longer needed"]
 
 
 async def test_others_are_told_that_it_is_not_theirs(scene: CaseScenario) -> None:
     await replied(scene)
     await scene.visitor(names.BOB).click(scene.told[-1], "Ask again")
     await until(lambda: scene.whispered(names.BOB))
-    assert scene.whispered(names.BOB) == ["Only the one who asked can do this."]
+    assert scene.whispered(names.BOB) == ["Only the asker can do this."]
     assert (await scene.case()).status.state == "answered"
 
 
@@ -333,7 +331,10 @@ async def test_a_button_that_was_left_over_says_how_it_is_now(scene: CaseScenari
     left_over.payload["blocks"][-1]["elements"][0]["action_id"] = "asker_reopen"
     await alice.click(left_over, "asker_reopen")
     await until(lambda: scene.whispered(names.ALICE))
-    assert "has your question and has not answered yet" in scene.whispered(names.ALICE)[0]
+    assert (
+        "is working on your question. Close it if you no longer need an answer"
+        in scene.whispered(names.ALICE)[0]
+    )
 
 
 async def test_pressing_twice_is_pressing_once(scene: CaseScenario) -> None:
@@ -349,7 +350,7 @@ async def test_it_is_pressed_where_it_was_asked(scene: CaseScenario) -> None:
     copy = scene.slack.write(names.BOT_USER, PEOPLE, dict(scene.told[0].payload))
     await scene.visitor(names.ALICE).click(copy, "Ask again")
     await until(lambda: scene.whispered(names.ALICE))
-    assert "isn't here any more" in scene.whispered(names.ALICE)[0]
+    assert "That question is no longer here" in scene.whispered(names.ALICE)[0]
 
 
 async def test_in_a_direct_message_it_is_the_same(scene: CaseScenario) -> None:
@@ -370,7 +371,7 @@ async def test_what_could_not_be_edited_is_edited_later(scene: CaseScenario) -> 
     await scene.news()
     scene.ahead = timedelta(minutes=1)
     await scene.news()
-    assert scene.told[-1].labels == ["I no longer need it"]
+    assert scene.told[-1].labels == ["No longer needed"]
     assert len(scene.slack.in_channel(PEOPLE)) == 2
 
 
@@ -408,10 +409,10 @@ async def test_it_is_given_to_a_colleague_of_the_channel_with_the_reason(
     assert await anna.submit(form(scene), given) == {}
     await scene.news()
     assert (await scene.case()).status.owner_id == "bob@acme.example"
-    assert "looks after your question now." in scene.told[0].shown
+    assert "is now working on your question." in scene.told[0].shown
     assert "knows" not in scene.told[0].raw
     told = scene.slack.in_channel(PEOPLE)[-1]
-    assert "Anna Lopez gave a question to" in told.shown
+    assert "Anna Lopez assigned a question to" in told.shown
     assert "He knows &lt;!here&gt; it." in told.raw
 
 
@@ -460,7 +461,7 @@ def settings(settings: Settings) -> Settings:
 
 async def test_what_nobody_takes_is_put_to_the_second_level(scene: CaseScenario) -> None:
     asked = await second_level(scene)
-    assert "Nobody has taken this question" in asked.shown
+    assert "Nobody has claimed this question" in asked.shown
     assert "vpn down?" in asked.shown
     assert asked.labels[:2] == ["Claim", "Reply"]
     await scene.channel.withdraw(question(), [])

@@ -119,7 +119,7 @@ def test_pages_are_linked_by_addresses_that_code_made() -> None:
 
 def test_pages_that_not_everyone_may_read_are_counted() -> None:
     assert (
-        "_2 more pages were found that not everyone may read._"
+        "_2 more pages were found that not everyone can read._"
         in (written(question(), seen(hidden=2))[0])
     )
     assert "_1 more page was found" in written(question(), seen(sources=(), hidden=1))[0]

@@ -66,7 +66,7 @@ async def test_of_all_who_press_at_once_one_has_it_and_each_other_is_told_who(
 
     owner = (await scene.case()).status
     assert [step.step for step in await scene.history()] == ["claim"]
-    said = f"{owner.owner_name} has it already. Leave it to them, or ask them to release it."
+    said = f"It is assigned to {owner.owner_name}. Leave it to them or ask them to release it."
     losers = [user for user in crowd if scene.slack.people[user].real_name != owner.owner_name]
     await until(lambda: all(scene.whispered(user) for user in losers), seconds=600)
     assert {told for user in losers for told in scene.whispered(user)} == {said}

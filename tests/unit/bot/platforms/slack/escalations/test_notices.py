@@ -49,22 +49,22 @@ async def test_a_persons_reply_is_in_the_thread_under_their_name(
     (post,) = slack.in_thread(DIRECT if private else HELP, ROOT)
     assert ref == PostedRef(post.channel, post.ts)
     assert post.shown.splitlines() == [
-        "*Anna Lopez* answered:",
+        "*Anna Lopez* replied:",
         "Take the blue socket.",
         "This helped, close it",
         "Ask again",
     ]
-    assert post.payload["text"] == "*Anna Lopez* answered:\n\nTake the blue socket."
+    assert post.payload["text"] == "*Anna Lopez* replied:\n\nTake the blue socket."
     assert post.payload["unfurl_links"] is post.payload["unfurl_media"] is False
 
 
 @pytest.mark.parametrize(
     ("step", "words", "shown", "offers"),
     [
-        ("claim", "", "has taken your question.", ["I no longer need it"]),
-        ("decline", "Ask them.", "can't take your question:\nAsk them.", ["Ask again"]),
+        ("claim", "", "is working on your question.", ["No longer needed"]),
+        ("decline", "Ask them.", "can't help with your question:\nAsk them.", ["Ask again"]),
         ("resolve", "", "closed your question.", ["Ask again"]),
-        ("reopen", "", "opened your question again.", ["I no longer need it"]),
+        ("reopen", "", "reopened your question.", ["No longer needed"]),
     ],
 )
 async def test_each_step_is_told_by_name_with_what_can_be_done_then(
@@ -89,7 +89,7 @@ async def test_whoever_has_no_name_is_still_a_person(
 ) -> None:
     nameless = replace(ANNA, name=" ")
     await channel.tell(question(), notice_of(question(), actor=nameless))
-    assert replies(slack)[0].shown.startswith("*Somebody at the help desk* answered:")
+    assert replies(slack)[0].shown.startswith("*Someone at the help desk* replied:")
 
 
 async def test_mentions_and_dressed_up_links_of_theirs_are_dead(
@@ -104,7 +104,7 @@ async def test_mentions_and_dressed_up_links_of_theirs_are_dead(
     assert "|" not in written.replace("|click", "")
     assert "&lt;!channel&gt;" in written
     assert "a &amp; b" in written
-    assert "*&lt;!here&gt;\u2217Bob\u2217 answered: yes* answered:" in written
+    assert "*&lt;!here&gt;\u2217Bob\u2217 answered: yes* replied:" in written
 
 
 async def test_a_plain_https_address_can_be_opened(slack: FakeSlack, channel: SlackChannel) -> None:
@@ -145,7 +145,7 @@ async def test_where_blocks_are_refused_it_is_text(slack: FakeSlack, channel: Sl
     slack.block_types = frozenset()
     await channel.tell(question(), notice_of(question()))
     (post,) = replies(slack)
-    assert post.shown == "*Anna Lopez* answered:\n\nTake the blue socket."
+    assert post.shown == "*Anna Lopez* replied:\n\nTake the blue socket."
 
 
 async def test_another_process_finds_what_was_told(slack: FakeSlack, settings: Settings) -> None:
@@ -248,7 +248,7 @@ async def test_a_reply_of_people_goes_to_its_asker_and_not_into_the_channel(
     await scene.news()
 
     (told,) = scene.slack.answers(DIRECT)
-    assert "*Anna Lopez* answered:\nRoom 3." in told.shown
+    assert "*Anna Lopez* replied:\nRoom 3." in told.shown
     assert "You asked by command: vpn down?" in told.shown
     assert scene.slack.answers(HELP) == []
 

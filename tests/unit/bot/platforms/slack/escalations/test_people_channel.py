@@ -34,7 +34,7 @@ from tests.fakes.slack.exchange import Fault
 from tests.fakes.slack.names import ANNA, GUEST
 from tests.fakes.slack.server import FakeSlack
 
-MORE = ("Give to\u2026", "Note")
+MORE = ("Assign to \u2026", "Note")
 
 
 async def test_slack_shows_cases(channel: SlackChannel) -> None:
@@ -46,13 +46,15 @@ async def test_a_card_says_who_asked_what_where_and_why_and_what_can_be_done(
 ) -> None:
     await scene.ask()
     card = scene.card
-    assert "*A question for a person* from <@U0ALICE00>: not sure enough to answer" in card.shown
+    assert (
+        "*A question for a person* from <@U0ALICE00>: not confident enough to answer" in card.shown
+    )
     assert "> vpn down?" in card.shown
     assert f"<https://acme.slack.com/archives/{HELP}/p1700000000000100|Open the thread>" in (
         card.shown
     )
     assert "https://desk.example.com/board/escalations/" in card.raw
-    assert "*Waits for somebody* \u00b7 <!date^" in card.shown
+    assert "*Waiting* \u00b7 <!date^" in card.shown
     assert card.labels == ["Claim", "Reply", "Resolve", "Not for us", *MORE]
     assert card.payload["unfurl_links"] is card.payload["unfurl_media"] is False
 
@@ -95,10 +97,10 @@ async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
     ]
     assert [state.partition("*")[2].partition("*")[0] for state in states] == [
         "Claimed by Ben Okafor",
-        "Waits for somebody",
+        "Waiting",
         "Answered by Ben Okafor",
-        "Closed by the one who asked",
-        "Opened again, nobody has it",
+        "Closed by the asker",
+        "Reopened, not assigned",
         "Declined by Ben Okafor",
     ]
     assert [labels for _, labels in seen] == [
@@ -195,7 +197,7 @@ async def test_what_slack_does_not_take_now_is_shown_later(scene: CaseScenario) 
     scene.slack.fail("chat.update", Fault(status=500))
     await scene.act("claim")
     await scene.news()
-    assert "*Waits for somebody*" in scene.card.shown
+    assert "*Waiting*" in scene.card.shown
     scene.ahead = timedelta(minutes=1)
     await scene.news()
     assert "*Claimed by Anna Lopez*" in scene.card.shown
@@ -222,7 +224,7 @@ async def test_it_goes_where_the_questions_own_channel_asks_people(scene: CaseSc
     await scene.act("release")
     scene.ahead = timedelta(minutes=31)
     await scene.news()
-    assert "Nobody has taken" in scene.slack.in_channel("C0NETWORK")[1].shown
+    assert "Nobody has claimed this question" in scene.slack.in_channel("C0NETWORK")[1].shown
 
     await scene.channel.withdraw(question(), [])
     assert not scene.slack.in_channel("C0NETWORK")
@@ -248,7 +250,7 @@ async def test_where_buttons_are_refused_the_rest_is_there(scene: CaseScenario) 
     await scene.act("release")
     await scene.news()
     assert not scene.card.blocks
-    assert "*Waits for somebody*" in scene.card.shown
+    assert "*Waiting*" in scene.card.shown
 
 
 async def test_a_question_from_elsewhere_has_no_card_and_none_is_looked_for(
@@ -319,7 +321,7 @@ async def test_it_says_how_long_the_question_waits_and_where_it_is(
     card, post = slack.in_channel(PEOPLE)
     assert ref is not None
     assert (ref.channel, ref.id) == (PEOPLE, post.ts)
-    assert "waited for 30 minutes" in post.shown
+    assert "waiting for 30 minutes" in post.shown
     assert "> vpn down?" in post.shown
     assert f"p{card.ts.replace('.', '')}|See the question>" in post.shown
     address = f"https://desk.example.com/board/escalations/{question().interaction_id}"
@@ -348,7 +350,7 @@ async def test_a_question_that_was_opened_again_is_told_as_such(
     case = replace(waiting(), status=CaseStatus("reopened"))
     await channel.remind(case, replace(PING, step="reopen"))
     (post,) = slack.in_channel(PEOPLE)
-    assert "*A question was opened again* and nobody has it." in post.shown
+    assert "*A question was reopened* and is not assigned to anyone." in post.shown
 
 
 async def test_mentions_in_the_question_are_dead(slack: FakeSlack, channel: SlackChannel) -> None:

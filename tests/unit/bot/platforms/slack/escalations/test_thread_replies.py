@@ -58,7 +58,7 @@ async def test_what_is_written_below_a_card_is_sent_once_its_author_says_so(
     await scene.news()
     (reply,) = await said(scene)
     assert (reply.step, reply.text) == ("reply", ANSWER)
-    assert scene.told[0].shown.startswith(f"*Anna Lopez* answered:\n{ANSWER}")
+    assert scene.told[0].shown.startswith(f"*Anna Lopez* replied:\n{ANSWER}")
     assert "*Answered by Anna Lopez*" in scene.card.shown
     await until(lambda: any("Sent to" in each for each in scene.whispered(ANNA)))
     assert ts not in [post.ts for post in scene.slack.whispered(ANNA)]
@@ -224,14 +224,14 @@ async def test_a_deletion_after_it_was_sent_takes_it_from_the_asker(scene: CaseS
     await scene.news()
     (told,) = scene.told
     assert ANSWER not in told.raw
-    assert "took the answer back" in told.shown
-    assert told.labels == ["I no longer need it"]
+    assert "retracted the answer." in told.shown
+    assert told.labels == ["No longer needed"]
     assert ANSWER not in scene.card.raw
     assert (await scene.case()).status.state == "claimed"
 
     await scene.act("resolve")
     await scene.news()
-    assert "took the answer back" in scene.told[0].shown
+    assert "retracted the answer." in scene.told[0].shown
 
 
 async def killed_before_noting(scene: CaseScenario, ts: str, pressed: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict, CIMultiDictProxy
+from pydantic import SecretStr
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
@@ -23,6 +24,8 @@ from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import RateLimited
+from bot.platforms.slack.payloads.events import is_command
+from bot.platforms.slack.payloads.response_urls import ResponseUrls
 from bot.platforms.slack.rendering import MessageForm, section
 from bot.store.database import Store
 from tests.fakes.desk import ANSWER, HANDED_OVER, delivery
@@ -122,7 +125,7 @@ async def test_nothing_is_sent_to_anybody_else(client: SlackClient, url: str) ->
 
 
 def asked(slack: FakeSlack, key: str = "") -> Message:
-    """Return a question that came with a command, as it is kept."""
+    """Return a question that came with a command, as version 0.2 kept it."""
     url = f"{slack.site}/response/{key or slack.tickets.response(ALICE, HELP)}"
     return replace(
         question(private=True, id="command-1"),
@@ -347,3 +350,15 @@ def _channel(slack: FakeSlack) -> SlackChannel:
         slack_escalation_channel=PEOPLE,
     )
     return connect(given_settings, caller=unhurried())
+
+
+def test_a_response_url_is_kept_encrypted_and_read_with_the_same_secret(acme: Settings) -> None:
+    url = "https://hooks.slack.com/commands/T1/2/xyz"
+    kept = replace(question(private=True), reply_to=ResponseUrls(acme).reply_to(url))
+
+    assert is_command(kept)
+    assert "hooks" not in kept.reply_to
+    assert "xyz" not in kept.reply_to
+    assert ResponseUrls(acme).of(kept) == url
+    other = acme.model_copy(update={"slack_signing_secret": SecretStr("another")})
+    assert ResponseUrls(other).of(kept) is None

@@ -37,7 +37,7 @@ async def shown(channel: SlackChannel, message: Message, *activities: Activity) 
 
 async def test_activities_show_as_a_status_line(slack: FakeSlack, channel: SlackChannel) -> None:
     await shown(channel, question(), SEARCHING, READING)
-    assert slack.statuses == ["is searching the wiki\u2026", "is reading 4 pages\u2026"]
+    assert slack.statuses == ["is searching the wiki \u2026", "is reading 4 pages \u2026"]
     assert not slack.posts
     assert not eyes(slack)
 
@@ -135,7 +135,7 @@ async def test_a_thread_without_a_status_line_says_nothing_of_others(
     slack.fail(STATUS, Fault(error=error))
     await shown(channel, question(id="1700000000.000300"), SEARCHING)
     await shown(channel, question(), SEARCHING)
-    assert slack.statuses == ["is searching the wiki\u2026"]
+    assert slack.statuses == ["is searching the wiki \u2026"]
 
 
 async def test_a_status_line_is_left_out_while_slack_wants_no_more(
@@ -146,7 +146,7 @@ async def test_a_status_line_is_left_out_while_slack_wants_no_more(
     assert seen(slack) == [STATUS]
     clock.now += 20
     await shown(channel, question(), Activity(Stage.CHECKING))
-    assert slack.statuses == ["is checking sources\u2026"]
+    assert slack.statuses == ["is checking sources \u2026"]
     assert not clock.waits
     assert not eyes(slack)
 
@@ -178,7 +178,7 @@ async def test_work_that_ends_in_silence_leaves_nothing_shown(
     slack: FakeSlack, channel: SlackChannel
 ) -> None:
     await shown(channel, question(), SEARCHING, Activity(Stage.DONE))
-    assert slack.statuses == ["is searching the wiki\u2026", ""]
+    assert slack.statuses == ["is searching the wiki \u2026", ""]
 
 
 async def test_a_press_marks_the_message_it_was_made_on(

@@ -32,7 +32,7 @@ READ = replace(
     threshold=0.65,
 )
 HERS = (frozenset({Principal("user:alice@acme.example")}),)
-SURE = StatedConfidence("quite sure", "90%", "65%", 90, 65)
+SURE = StatedConfidence("very confident", "90%", "65%", 90, 65)
 EVIL = "<at>Bob</at> [x](https://evil.example) ![i](https://evil.example/i.png) {{DATE(2026)}} *b*"
 
 
@@ -64,7 +64,7 @@ async def test_in_a_channel_only_what_everyone_may_read_is_named(bot: Bot, perso
     asked = await bot.answered(Outcome(ANSWER, READ))
     shown = (await _why(bot, asked, person)).shown
     assert "VPN guide" not in shown
-    assert "may not read" in shown
+    assert "Pages that you can't read or that have changed since are left out" in shown
 
 
 async def test_in_private_the_asker_sees_what_they_may_read(bot: Bot) -> None:
@@ -77,7 +77,7 @@ async def test_anothers_private_answer_is_not_explained(bot: Bot) -> None:
     asked = await bot.answered(where=chat_of(BOB), person=BOB)
     for where in ("", chat_of(ALICE)):
         shown = await _why(bot, asked, ALICE, where=where)
-        assert "isn't here any more" in shown.words
+        assert "That question is no longer here" in shown.words
 
 
 async def test_guests_are_not_told_why(bot: Bot) -> None:
@@ -89,12 +89,12 @@ async def test_guests_are_not_told_why(bot: Bot) -> None:
 @pytest.mark.parametrize("about", ["", "nothing", UNKNOWN])
 async def test_what_is_gone_is_told(bot: Bot, about: str) -> None:
     asked = await bot.answered()
-    assert "any more" in (await _why(bot, asked, about=about)).words
+    assert "no longer" in (await _why(bot, asked, about=about)).words
 
 
 async def test_what_was_asked_elsewhere_is_not_explained_here(bot: Bot) -> None:
     asked = await bot.answered()
-    assert "isn't here" in (await _why(bot, asked, BOB, where=GROUP)).words
+    assert "That question is no longer here" in (await _why(bot, asked, BOB, where=GROUP)).words
 
 
 async def test_an_explanation_that_fails_is_told_in_words(

@@ -331,7 +331,7 @@ async def test_a_reason_and_words_are_kept_with_a_thumb_down(bot: Bot) -> None:
     dialog = await bob.open(bot.reply(asked), BUTTON)
     shown = await bob.submit(dialog, "Send", reason="It's outdated", comment="Port 443 now")
     assert shown is not None
-    assert "noted" in shown.words
+    assert "Thank you" in shown.words
     (kept,) = await _stored_feedback(bot, asked)
     assert (kept.person_id, kept.vote) == (BOB, "down")
     assert (kept.reason, kept.comment) == ("outdated", "Port 443 now")
@@ -368,7 +368,7 @@ async def test_what_can_not_be_judged_has_no_form_and_takes_none(bot: Bot) -> No
     asked = await bot.answered(Outcome(HANDED_OVER, TRACE))
     dialog = await bot.person().open(bot.reply(asked), "Why no answer")
     assert dialog.labels == []
-    assert "no answer to judge" in await _sent(bot, asked, reason="wrong")
+    assert "There is no answer to rate here any more" in await _sent(bot, asked, reason="wrong")
 
 
 @pytest.mark.parametrize("title", ["It's wrong", "Not what I asked", "Something else"])

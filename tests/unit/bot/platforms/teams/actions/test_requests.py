@@ -119,15 +119,15 @@ async def test_a_guest_asks_for_nobody_and_is_told(bot: Bot) -> None:
 @pytest.mark.parametrize("about", ["", "nothing", UNKNOWN, "x" * 5_000])
 async def test_what_was_never_asked_is_told(bot: Bot, name: str, about: str) -> None:
     asked = await bot.answered()
-    assert "any more" in await bot.press(bot.reply(asked), name, {INTERACTION_KEY: about})
+    assert "no longer" in await bot.press(bot.reply(asked), name, {INTERACTION_KEY: about})
     assert len(bot.said.asked) == 1
 
 
 async def test_a_press_from_another_place_is_declined(bot: Bot) -> None:
     asked = await bot.answered()
     there = bot.teams.conversations[GROUP].id
-    assert "isn't here" in await _wish(bot, asked, BOB, where=there)
-    assert "isn't here" in await _wish(bot, asked, BOB, where=chat_of(BOB))
+    assert "That question is no longer here" in await _wish(bot, asked, BOB, where=there)
+    assert "That question is no longer here" in await _wish(bot, asked, BOB, where=chat_of(BOB))
 
 
 async def test_what_somebody_asked_is_theirs_in_their_own_chat(bot: Bot) -> None:
@@ -140,7 +140,9 @@ async def test_a_withdrawn_question_is_not_pressed_below(bot: Bot) -> None:
     asked = await bot.answered()
     reply = bot.reply(asked)
     await bot.inbox.cancel(asked.id)
-    assert "isn't here any more" in await bot.press(reply, ASK_PERSON, {INTERACTION_KEY: asked.id})
+    assert "That question is no longer here" in await bot.press(
+        reply, ASK_PERSON, {INTERACTION_KEY: asked.id}
+    )
 
 
 async def test_a_wish_that_is_not_kept_is_told(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,13 +164,13 @@ async def test_a_defect_is_told_in_words(bot: Bot, monkeypatch: pytest.MonkeyPat
         raise RuntimeError("secret")
 
     monkeypatch.setattr(type(bot.inbox), "accept", fails)
-    assert await _wish(bot, asked) == "That didn't work just now. Please try again in a minute."
+    assert await _wish(bot, asked) == "Something went wrong. Please try again in a minute."
 
 
 async def test_an_option_is_asked_once_as_its_presser(bot: Bot) -> None:
     asked = await bot.answered(Outcome(CHOICE, TRACE))
     assert "looking" in await _choice(bot, asked, 1, BOB)
-    assert "chosen already" in await _choice(bot, asked, 0)
+    assert "You have already chosen one of these; see below" in await _choice(bot, asked, 0)
     await _answered(bot, asked, "option")
     assert [(each.text, each.author.id) for each in bot.said.asked[1:]] == [
         ("Public holidays", BOB)
@@ -180,17 +182,19 @@ async def test_an_option_is_asked_once_as_its_presser(bot: Bot) -> None:
 )
 async def test_an_option_that_was_not_offered_is_not_asked(bot: Bot, number: object) -> None:
     asked = await bot.answered(Outcome(CHOICE, TRACE))
-    assert "isn't there any more" in await _choice(bot, asked, number)
+    assert "That choice is no longer available. Please ask again" in await _choice(
+        bot, asked, number
+    )
     assert len(bot.said.asked) == 1
 
 
 async def test_an_option_of_what_was_no_question_back_is_not_asked(bot: Bot) -> None:
     asked = await bot.answered()
-    assert "isn't there any more" in await _choice(bot, asked, 0)
+    assert "That choice is no longer available. Please ask again" in await _choice(bot, asked, 0)
 
 
 async def test_a_button_that_nobody_takes_is_told(bot: Bot) -> None:
     asked = await bot.answered()
-    assert "any more" in await bot.press(
+    assert "no longer" in await bot.press(
         bot.reply(asked), f"{SHOW_WHY}.not", {INTERACTION_KEY: asked.id}
     )

@@ -38,9 +38,9 @@ async def test_orders_are_answered_and_never_asked(
 
     shown = seen(teams, alice.chat)
     assert "reindex SPACE --dry-run" in shown
-    assert "I am ready." in shown
-    assert "Nothing was reindexed yet" in shown
-    assert "nothing to stop" in shown
+    assert "I'm ready." in shown
+    assert "Nothing has been reindexed yet" in shown
+    assert "Nothing is being reindexed right now" in shown
     assert inbox.accepted == 0
 
 
@@ -82,7 +82,7 @@ async def test_an_order_that_teams_delivers_again_is_carried_out_once(
 
     assert {answer.status for answer in answers} == {200}
     assert len(shelf.runs) == 1
-    assert seen(teams, alice.chat).count("bringing the whole space HR up to date") == 1
+    assert seen(teams, alice.chat).count("I'm reindexing HR") == 1
 
 
 async def test_while_it_can_not_be_noted_an_order_is_not_carried_out_but_sent_again(
@@ -162,8 +162,8 @@ async def test_status_tells_an_admin_alone_the_parts_and_a_channel_what_everyone
     await alice.say(alice.chat, "status")
     await alice.say(GROUP, "status")
 
-    assert "Parts:" in seen(teams, alice.chat)
-    assert "Parts:" not in seen(teams, GROUP)
+    assert "Components:" in seen(teams, alice.chat)
+    assert "Components:" not in seen(teams, GROUP)
     assert "I answer from 1 page in 1 space:" in seen(teams, GROUP)
     assert "HR" not in seen(teams, GROUP)
 
@@ -238,7 +238,7 @@ async def test_an_order_that_is_edited_is_neither_carried_out_again_nor_asked(
 
     assert len(shelf.runs) == 1
     assert inbox.accepted == 0
-    assert seen(teams, alice.chat).count("Nothing is changed by that.") == 1
+    assert seen(teams, alice.chat).count("Nothing will be changed.") == 1
 
 
 @pytest.mark.mended(id="teams-6")
@@ -253,7 +253,7 @@ async def test_why_is_answered_in_words_where_it_was_asked(
     (post,) = teams.posts_in(HELP)
     told = post.shown.replace("\\", "")
     assert "vpn *down*?" in told
-    assert "Your question" in told
+    assert "I understood this as" in told
     assert inbox.accepted == 1
 
 

@@ -259,7 +259,7 @@ async def test_what_a_killed_server_left_its_next_start_goes_on_with_at_once(
     ]
     async with scenario.process():
         post = await scenario.shows("3 of 4 pages")
-        assert "It was interrupted and went on" in post.shown
+        assert "It was interrupted and resumed; the figures count from then" in post.shown
         scenario.shelf.runs[1] = replace(RUN, id="r2", changed=2)
         await scenario.shows("done")
         await scenario.is_over()
@@ -326,7 +326,7 @@ def test_a_run_under_way_shows_its_bar_its_pace_and_who_ordered_it() -> None:
 
     assert "25 %" in text
     assert "120 of 480 pages" in text
-    assert "42 a second" in text
+    assert "42 per second" in text
     assert "Ordered by Alice" in text
 
 
@@ -425,7 +425,7 @@ async def test_from_the_order_to_the_final_card(local: FakeTeams, tmp_path: Path
 
     assert f"1 added, {len(PAGES)} changed" in card.shown
     assert card.labels == []
-    assert "bringing the whole space IT up to date" in card.text, "and the card is below it"
+    assert "I'm reindexing IT" in card.text, "and the card is below it"
 
 
 async def test_a_run_goes_on_in_the_same_card_after_the_server_was_stopped(
@@ -441,7 +441,7 @@ async def test_a_run_goes_on_in_the_same_card_after_the_server_was_stopped(
             card = await shows(local, "Reindexing IT: done")
 
     assert card.id == begun.id
-    assert "It was interrupted and went on" in card.shown
+    assert "It was interrupted and resumed; the figures count from then" in card.shown
     assert len([post for post in local.posts_in(HELP) if post.cards]) == 1
 
 
@@ -456,7 +456,7 @@ async def test_cancel_stops_the_run_and_the_card_says_so(local: FakeTeams, tmp_p
             await alice.press(begun, "Cancel")
             card = await shows(local, "cancelled", chat)
 
-    assert "is being stopped. What was written stays." in alice.told[-1]
+    assert "Stopping the run for" in alice.told[-1]
     assert card.id == begun.id
     assert card.labels == []
 
@@ -490,7 +490,7 @@ async def test_a_press_on_a_run_that_is_over_is_told_so(
     shelf.runs.clear()
     await alice.press(card, "Cancel")
 
-    assert "doesn't go on any more" in alice.told[-1]
+    assert "This run has already ended" in alice.told[-1]
     acts = [each.act for each in await store.audits.newest("acme", 9)]
     assert acts == ["reindex"]
 

@@ -143,7 +143,7 @@ def test_a_card_says_who_asked_what_where_and_why() -> None:
     board = f"[Open on the board]({WAYS.board})"
     assert lines[:4] == [
         "A question for a person",
-        " from Anna Lopez: they asked for a person",
+        " from Anna Lopez: the asker wants a person",
         "vpn down?",
         f"[Open the thread]({WAYS.thread}) \u00b7 {board} \u00b7 {THREAD_NOT_READ}",
     ]
@@ -182,7 +182,7 @@ def test_pages_are_linked_by_addresses_that_code_made() -> None:
 
 
 def test_pages_that_not_everyone_may_read_are_counted() -> None:
-    assert "2 more pages were found that not everyone may read." in text(seen(hidden=2))
+    assert "2 more pages were found that not everyone can read." in text(seen(hidden=2))
     assert "1 more page was found" in text(seen(sources=(), hidden=1))
 
 
@@ -213,7 +213,7 @@ def test_the_last_words_of_people_come_after_the_state() -> None:
     ]
 
 
-MORE = ("Give to\u2026", "Send", "Note", "Send")
+MORE = ("Assign to \u2026", "Send", "Note", "Send")
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ async def test_an_answer_is_kept_from_its_card_and_found(
     assert "Restart the router in room 3." in str(dialog.card)
     shown = await anna.submit(dialog, "Approve", **SENT)
 
-    assert "It is live" in str(shown)
+    assert "Published: anyone who asks this gets it within a minute" in str(shown)
     (answer,) = await kept(room)
     assert (answer.state, answer.owner) == ("live", "anna@acme.example")
     assert answer.content.variants == ("vpn broken", "no vpn")
@@ -68,7 +68,9 @@ async def test_an_answer_is_kept_from_its_card_and_found(
     await room.shelf.runs.settled()
     (found,) = await room.found("vpn broken")
     assert "room 3" in found.text
-    assert "kept already" in str(await anna.open(scene.card, "Keep as answer"))
+    assert "An answer of this case is already kept. Change it on the board under Answers" in str(
+        await anna.open(scene.card, "Keep as answer")
+    )
 
 
 async def test_what_is_refused_is_said_in_the_dialog(scene: CaseScenario, room: AnswerRoom) -> None:

@@ -44,7 +44,7 @@ async def test_a_persons_reply_is_in_the_thread_under_their_name(
     assert sent.conversation == f"{CHANNEL};messageid=1700000000000"
     assert sent.reply_to == "1700000000001"
     assert ref == PostedRef(CHANNEL, sent.id)
-    assert sent.activity["text"] == "**Anna Lopez** answered:\n\nTake the blue socket."
+    assert sent.activity["text"] == "**Anna Lopez** replied:\n\nTake the blue socket."
     assert not sent.activity.get("entities"), "it is no AI's"
 
 
@@ -54,7 +54,7 @@ async def test_an_address_for_a_name_is_no_link(teams: FakeTeams, channel: Teams
     evil = Actor(ANNA.id, "Anna https://evil.example", ANNA.role)
     await channel.tell(asked, replace(notice, actor=evil))
     (sent,) = teams.messages
-    assert sent.activity["text"].startswith("**Anna `https://evil.example`** answered:")
+    assert sent.activity["text"].startswith("**Anna `https://evil.example`** replied:")
 
 
 async def test_in_a_chat_which_has_no_threads_the_question_is_recalled(
@@ -65,7 +65,7 @@ async def test_in_a_chat_which_has_no_threads_the_question_is_recalled(
     (sent,) = teams.messages
     assert sent.conversation == CHAT
     assert sent.activity["text"].startswith(
-        "> vpn? &lt;at>All&lt;/at> x\n\n**Anna Lopez** answered:"
+        "> vpn? &lt;at>All&lt;/at> x\n\n**Anna Lopez** replied:"
     )
 
 

@@ -51,13 +51,13 @@ async def test_a_card_begins_a_thread_in_the_peoples_channel(scene: CaseScenario
     await scene.ask()
     card = scene.card
     assert (card.place, card.thread, card.reply_to) == (names.PEOPLE, card.id, None)
-    assert "not sure enough to answer" in card.shown
+    assert "not confident enough to answer" in card.shown
     assert "vpn down?" in card.shown
     assert "(https://teams.microsoft.com/l/message/19%3Ahelp%40thread.tacv2/1700000000001" in (
         card.shown
     )
     assert "https://desk.example.com/board/escalations/" in card.shown
-    assert "Waits for somebody" in card.shown
+    assert "Waiting" in card.shown
 
 
 async def test_where_it_is_goes_into_the_record_with_the_question(scene: CaseScenario) -> None:
@@ -66,7 +66,7 @@ async def test_where_it_is_goes_into_the_record_with_the_question(scene: CaseSce
     assert await scene.channel.card_of(scene.question) == PostedRef(names.PEOPLE, scene.card.id)
 
 
-MORE = ("Give to\u2026", "Note")
+MORE = ("Assign to \u2026", "Note")
 
 
 async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
@@ -88,10 +88,10 @@ async def test_every_step_edits_it_in_place(scene: CaseScenario) -> None:
         assert scene.card.id == posted
     assert states == [
         "Claimed by Ben Okafor",
-        "Waits for somebody",
+        "Waiting",
         "Answered by Ben Okafor",
-        "Closed by the one who asked",
-        "Opened again, nobody has it",
+        "Closed by the asker",
+        "Reopened, not assigned",
         "Declined by Ben Okafor",
     ]
     assert titles == [
@@ -271,7 +271,7 @@ async def test_what_teams_does_not_take_now_is_shown_later(scene: CaseScenario) 
     scene.teams.fail(Fault(status=500), call="update")
     await scene.act("claim")
     await scene.news()
-    assert "Waits for somebody" in scene.card.shown
+    assert "Waiting" in scene.card.shown
     scene.ahead = timedelta(minutes=1)
     await scene.news()
     assert "Claimed by Anna Lopez" in scene.card.shown
@@ -371,7 +371,8 @@ async def test_it_is_in_the_thread_of_the_card_and_says_how_long_the_question_wa
     assert ref is not None
     assert (ref.channel, ref.id) == (names.PEOPLE, post.id)
     assert post.text == (
-        "**Nobody has taken this question yet**; it has waited for 30 minutes.\n\n> vpn?\n\n"
+        "**Nobody has claimed this question yet**; it has been waiting for 30 minutes.\n\n"
+        "> vpn?\n\n"
         f"[Take it on the board](https://desk.example.com/board/escalations/{case_id})"
     )
 
@@ -397,7 +398,7 @@ async def test_a_question_that_was_opened_again_is_told_as_such(scene: CaseScena
     await scene.ask()
     case = replace(waiting(scene), status=CaseStatus("reopened"))
     await scene.channel.remind(case, replace(ping(scene), step="reopen"))
-    assert "**A question was opened again** and nobody has it." in scene.in_people[1].text
+    assert "**A question was reopened** and is not assigned to anyone." in scene.in_people[1].text
 
 
 @pytest.mark.mended(id="teams-2")
@@ -470,7 +471,7 @@ async def test_what_nobody_takes_is_put_to_the_second_level(scene: CaseScenario)
     await StoredNotices(scene.store.transactions, schedule).remind(scene.now() + timedelta(hours=3))
     await scene.news()
     (asked,) = (post for post in scene.teams.posts_in(names.GENERAL) if post.cards)
-    assert "Nobody has taken this question" in asked.shown
+    assert "Nobody has claimed this question" in asked.shown
 
     await scene.visitor(names.BOB).press(asked, "Claim")
     await scene.news()

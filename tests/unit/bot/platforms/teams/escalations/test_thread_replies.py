@@ -55,7 +55,7 @@ async def test_what_is_written_below_a_card_is_sent_once_its_author_says_so(
     await heard.news()
     (reply,) = await heard.history()
     assert (reply.step, reply.text) == ("reply", ANSWER)
-    assert heard.told[0].text == f"**Anna Lopez** answered:\n\n{ANSWER}"
+    assert heard.told[0].text == f"**Anna Lopez** replied:\n\n{ANSWER}"
     assert "Sent to" in heard.seen_by(names.ANNA, offer)
 
 
@@ -82,7 +82,7 @@ async def test_an_answer_in_the_askers_thread_marks_the_case(heard: CaseScenario
 
     (reply,) = await heard.history()
     assert (reply.text, reply.detail.in_thread) == (ANSWER, True)
-    assert heard.told[0].text == "**Anna Lopez** answered in this thread."
+    assert heard.told[0].text == "**Anna Lopez** replied in this thread."
 
 
 async def test_in_the_askers_thread_only_who_sees_the_card_is_asked(heard: CaseScenario) -> None:
@@ -112,7 +112,7 @@ async def test_an_edit_and_a_deletion_follow_what_was_sent(heard: CaseScenario) 
 
     await heard.visitor().delete(written)
     await heard.news()
-    assert heard.told[0].text == "**Anna Lopez** took the answer back."
+    assert heard.told[0].text == "**Anna Lopez** retracted the answer."
     assert [step.step for step in await heard.history()] == ["reply", "amend", "retract"]
     assert (await heard.case()).status.state == "claimed"
 

@@ -100,8 +100,8 @@ async def test_a_question_in_person_is_answered_by_a_stream_that_becomes_its_mes
     assert ref == PostedRef(CHAT, sent.id) == PostedRef(CHAT, only(teams).id)
     assert only(teams).shown[:-1] == [
         "Looking this up\u2026",
-        "Searching the wiki\u2026",
-        "Checking sources\u2026",
+        "Searching the wiki \u2026",
+        "Checking sources \u2026",
     ]
     assert sent.text.startswith("Restart the client [1].")
     assert only(teams).state == "completed"
@@ -183,7 +183,7 @@ async def test_updates_rise_by_one_and_come_every_second_and_a_half_at_most(
     assert [info["streamSequence"] for info in infos] == [1, 2, 3]
     assert "streamId" not in infos[0]
     assert {info["streamId"] for info in infos[1:]} == {only(teams).id}
-    assert only(teams).shown[1:] == ["Searching the wiki\u2026", "Checking sources\u2026"]
+    assert only(teams).shown[1:] == ["Searching the wiki \u2026", "Checking sources \u2026"]
 
 
 async def test_another_process_ends_a_stream_and_leaves_what_it_shows_until_then(
@@ -381,7 +381,7 @@ async def test_an_update_that_teams_drops_for_its_order_harms_nothing(
     opened = await streamed(channel, message)
     only(teams).sequence = 2
     await show(channel, message, opened, time, Stage.SEARCHING, Stage.CHECKING)
-    assert only(teams).shown == ["Looking this up\u2026", "Checking sources\u2026"]
+    assert only(teams).shown == ["Looking this up\u2026", "Checking sources \u2026"]
     await channel.deliver(with_placeholder(opened, delivery(message)))
     assert len(teams.messages) == 1
 
