@@ -116,8 +116,8 @@ def test_the_card_of_several_says_how_many_asked_and_nothing_of_them() -> None:
 
     assert "3 people asked this" in askers_text(case)
     assert askers_text(case_of(ASKED)) == ""
-    assert "each who asked" in case_form("reply", case).hint
-    assert "each who asked" not in case_form("reply", case_of(ASKED)).hint
+    assert "everyone who asked" in case_form("reply", case).hint
+    assert "everyone who asked" not in case_form("reply", case_of(ASKED)).hint
 
 
 def test_a_joined_case_is_answered_with_the_leading_one() -> None:
