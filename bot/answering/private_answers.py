@@ -18,6 +18,7 @@ from bot.answering.reply_text import reply_of
 from bot.answering.visibility import ReadablePassages, is_open
 from bot.domain.interactions import Interaction, Reply, Source
 from bot.domain.ports import RechecksPermissions
+from bot.domain.texts import tr
 from bot.domain.urls import with_public_links
 from rag import telemetry
 from rag.errors import RagError
@@ -27,13 +28,14 @@ from rag.search_scope import Scope
 from rag.telemetry import span
 from rag.types import Answer, Chunk, ModelCall
 
-NOTHING_MORE = "There is nothing more for you to read about this."
-PAGES_CHANGED = (
-    "The pages behind this have changed, or you may not read them any more, so I can't show it. "
+NOTHING_MORE = tr("There is nothing more for you to read about this.")
+PAGES_CHANGED = tr(
+    "The pages behind this have changed or you no longer have access to them, so I can't show it. "
     "Please ask the question again."
 )
-READABILITY_NOT_KNOWN = (
-    "I can't tell just now what you may read, so I show nothing. Please try again in a minute."
+READABILITY_NOT_KNOWN = tr(
+    "I can't check right now which pages you can read, so I show nothing. "
+    "Please try again in a minute."
 )
 
 _log = structlog.get_logger(__name__)

@@ -45,9 +45,9 @@ from bot.web.board.channels import ChannelPage
 from bot.web.board.documents import DocumentPages
 from bot.web.chat.cases import OwnCasesPage
 from bot.web.chat.routes import mount_chat
-from bot.web.closed_doors import refuse_all_but_probes
 from bot.web.forms import upload_limits
 from bot.web.languages import UI_LANGUAGE
+from bot.web.probes_only import refuse_all_but_probes
 from ingestion.config import Settings as IngestionSettings
 
 STATUS: web.AppKey[CheckComponents] = web.AppKey("status")
@@ -241,6 +241,7 @@ def _mount_api(app: web.Application, services: _Services) -> None:
             tenant=settings.tenant,
             searches=store.searches,
             cases=services.background.cases,
+            works=services.context.casework,
             interactions=store.interactions,
             usage=store.usage,
         ),

@@ -24,7 +24,7 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.messages import Platform
 from bot.domain.ports import Channel, Fetches
 from bot.domain.settings import Settings
-from bot.store.question_files import FROM_HERE
+from bot.store.question_files import KEPT_HERE
 from bot.web.forms import upload_limits
 from ingestion import config as ingestion_config
 from ingestion.assembly import cadence_of, library_of, open_library, scheduler_of
@@ -199,8 +199,8 @@ class SubprocessPdfReader:
 def build_attachments(channels: Sequence[Channel], kept: Fetches) -> AttachmentReader:
     """Build the reader of attached files; nothing is started.
 
-    ``kept`` hands out those that the record keeps, which came by the web or the API.
+    ``kept`` hands out those that the record keeps, which came by the web chat.
     """
-    fetching: dict[Platform, Fetches] = dict.fromkeys(FROM_HERE, kept)
+    fetching: dict[Platform, Fetches] = dict.fromkeys(KEPT_HERE, kept)
     fetching |= {each.platform: each for each in channels if isinstance(each, Fetches)}
     return AttachmentReader(fetching, SubprocessPdfReader().text)

@@ -24,11 +24,12 @@ from bot.domain.ports import AnswersInquiries, Channel, Directory, Introduces
 from bot.domain.record_reports import RetentionResult
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
-from bot.escalations.casework import Casework, NotifyingCases
+from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
+from bot.escalations.notifying_cases import NotifyingCases
 from bot.escalations.shared_links import OpenLinks
 from bot.inbox.accept import DurableInbox
-from bot.inbox.elsewhere import EngineElsewhere, KeepingSupervisor
+from bot.inbox.accept_only import AcceptOnlyEngine, AcceptOnlySupervisor
 from bot.inbox.heartbeat import InboxSupervisor, Lease
 from bot.inbox.in_flight import InFlight
 from bot.inbox.outbox import ReplyOutbox
@@ -116,7 +117,7 @@ def build_durable_inbox(
         hold_back=options.hold_back,
     )
     if not options.works:
-        keeping = KeepingSupervisor(
+        keeping = AcceptOnlySupervisor(
             inbox=inbox,
             working=store.replicas.living,
             unanswered=store.replicas.unanswered,
@@ -217,7 +218,7 @@ def open_engine(settings: Settings) -> DurableEngine:
 
     url = engine_url(settings)
     if not settings.works:
-        return EngineElsewhere(partial(forget_work_at, url))
+        return AcceptOnlyEngine(partial(forget_work_at, url))
     return DbosEngine(url, "local" if settings.database_url is None else str(uuid.uuid4()))
 
 

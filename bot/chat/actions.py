@@ -39,6 +39,8 @@ UNKNOWN = tr("This button no longer works.")
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+
 
 class ActionRejected(BotError):
     """A button press is rejected; the message is for the presser."""
@@ -58,6 +60,13 @@ def interaction_named(value: str) -> InteractionId:
     if not _ID.fullmatch(value):
         raise ActionRejected(UNKNOWN)
     return InteractionId(value)
+
+
+def step_number(value: str) -> int:
+    """Return the number of a case's step in a button. Raises ActionRejected if malformed."""
+    if not _NUMBER.fullmatch(value):
+        raise ActionRejected(UNKNOWN)
+    return int(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 A case's thread is the one below its card, or the one in which it was asked while it is not settled.
 Nothing is sent until its author says so. A message whose author was asked is kept in a note, which
-goes with the question.
+goes with the question. Platforms send a message, its edits and its deletion in any order: an edit
+that comes first is offered as it reads, and what was deleted first is not offered any more.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class ThreadOffer:
 
     ``message_id`` is the message that is offered, of ``thread``, and ``author`` wrote it.
     ``in_thread``: the asker has read it, so that the case is closed by it and nothing is sent.
+    ``at`` is the time of the edit that is offered in seconds, "" for none.
     """
 
     case_id: InteractionId
@@ -58,6 +60,7 @@ class ThreadOffer:
     accept: str
     words: str
     in_thread: bool
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,9 @@ class _Written:
     """A message whose author was asked; ``step`` is the number of its reply, 0 while not sent.
 
     ``in_thread``: it was written where the question was asked, so the asker has read it.
-    ``reference`` is the platform's key of its author. ``words`` is empty once its author declined.
-    ``at`` is the time of its last edit in seconds, "" for none.
+    ``reference`` is the platform's key of its author. ``words`` is empty once its author declined
+    or deleted it. ``at`` is the time of its last edit in seconds, "" for none. ``person_id`` is
+    empty for one that was deleted before it came, of whose author nothing is known.
     """
 
     case_id: str
@@ -115,12 +119,13 @@ class ThreadReplies:
         """Return the lock under which a message is offered, edited or sent in this process."""
         return self._turns.setdefault(self._key(thread, message_id), asyncio.Lock())
 
-    async def offer(self, message: Message, author: ActingUser) -> ThreadOffer | None:
+    async def offer(self, message: Message, author: ActingUser, at: str = "") -> ThreadOffer | None:
         """Return the offer to make to the author of a message; None to make none.
 
         The caller makes it, and then calls ``offered``: a message without that is offered again.
+        ``at`` is the time of the edit that made it read so.
         """
-        if not message.text.strip():
+        if not message.text.strip() or await self._written(message.thread, message.id):
             return None
         found = await self._case_of(message)
         if found is None:
@@ -129,11 +134,12 @@ class ThreadReplies:
         actor = await self._author(case, author, in_thread=in_thread)
         if actor is None or _is_others(case, actor):
             return None
-        return _offer(case, message, author, in_thread=in_thread)
+        return replace(_offer(case, message, author, in_thread=in_thread), at=at)
 
     async def knows(self, thread: Thread, message_id: str) -> bool:
         """Return whether a message was offered, sent or not."""
-        return await self._written(thread, message_id) is not None
+        written = await self._written(thread, message_id)
+        return written is not None and bool(written.person_id)
 
     async def offered(self, offer: ThreadOffer) -> None:
         """Note that an offer was made; a message is offered once."""
@@ -143,6 +149,7 @@ class ThreadReplies:
             offer.words,
             offer.in_thread,
             offer.author.reference,
+            at=offer.at,
         )
         await self._keep(offer.thread, offer.message_id, written)
 
@@ -184,7 +191,7 @@ class ThreadReplies:
         """
         async with self.turn(message.thread, message.id):
             written = await self._written(message.thread, message.id)
-            if written is None:
+            if written is None or not written.person_id:
                 return False
             own = written.person_id == author.person.id
             if own and written.words and _is_newer(at, written.at):
@@ -195,16 +202,31 @@ class ThreadReplies:
         return True
 
     async def delete(self, thread: Thread, message_id: str) -> bool:
-        """Take back an offered message that its author deleted; False for any other."""
+        """Take back an offered message that its author deleted; False for any other.
+
+        One that has not come yet is not offered when it comes.
+        """
         async with self.turn(thread, message_id):
             written = await self._written(thread, message_id)
             if written is None:
+                await self._note_deleted(thread, message_id)
+            if written is None or not written.person_id:
                 return False
             person = ActingUser(Person(written.person_id), thread.channel, written.reference)
             written = await self._linked(thread, message_id, written, person)
             await self._correct(written, person, "")
-            await self._notes.remove(thread.tenant, self._key(thread, message_id))
+            await self._keep(thread, message_id, replace(written, words=""))
         return True
+
+    async def _note_deleted(self, thread: Thread, message_id: str) -> None:
+        """Note that a message of a case's thread was deleted before it was offered, if it was."""
+        case_id = await case_of_card_thread(self._notes, thread)
+        if case_id is None:
+            case = await self._casework.open_in(thread)
+            case_id = case.interaction_id if case else None
+        if case_id is not None and message_id != thread.id:
+            gone = _Written(case_id, person_id="", words="", in_thread=False, reference="")
+            await self._keep(thread, message_id, gone)
 
     async def _case_of(self, message: Message) -> tuple[Case, bool] | None:
         """Return the case of a thread, and whether it was asked there; None without one to answer.

@@ -29,9 +29,14 @@ Act = Literal[
     "resolve",
     "decline",
     "reopen",
+    "ask_more",
+    "show_more",
+    "keep_more",
+    "see_more",
 ]
 """``assign`` gives a case to a colleague, with a reason; ``note`` is read by experts alone;
-``amend`` and ``retract`` correct or take back an own reply."""
+``amend`` and ``retract`` correct or take back an own reply. ``ask_more`` asks to see what the asker
+wrote before, ``show_more`` and ``keep_more`` are their answers, ``see_more`` is the look at it."""
 
 GROUP_ACTS = ("join", "split")
 """What changes which cases are one; ``bot.escalations.ports.Cases`` has a method for each."""
@@ -71,10 +76,11 @@ class Actor:
 class ActDetail:
     """What some acts name besides their text.
 
-    ``to`` is the colleague who gets an assigned case. ``about`` is the number of the reply that an
-    amendment or a retraction is about, 0 for other acts. ``in_thread``: the asker has read the
-    reply already, where its author wrote it. ``open_links`` are the links of a reply that everyone
-    may follow: others who asked the same get no other one.
+    ``to`` is the colleague who gets an assigned case. ``about`` is the number of the step that an
+    act is about: the reply that is amended or retracted, or the request to see more that is
+    answered; 0 for other acts. ``in_thread``: the asker has read the reply already, where its
+    author wrote it. ``open_links`` are the links of a reply that everyone may follow: others who
+    asked the same get no other one.
     """
 
     to: Actor | None = None

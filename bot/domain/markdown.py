@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from bot.domain.texts import changed
+from bot.domain.texts import Text, changed, on_texts
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _FENCE_MARK = re.compile(r"`{3,}|~{3,}")
@@ -37,11 +37,13 @@ _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters that change the direction of the text after them."""
 
 
+@on_texts
 def without_direction_marks(text: str) -> str:
     """Return the text without characters that change the reading direction."""
     return _TURNING.sub("", text)
 
 
+@on_texts
 def disarm(text: str) -> str:
     """Return the text with every link, image and URL made inert; code is unchanged.
 
@@ -51,6 +53,7 @@ def disarm(text: str) -> str:
     return "\n\n".join(block if is_fence(block) else _disarm_prose(block) for block in blocks(text))
 
 
+@on_texts
 def disarm_inline(text: str) -> str:
     """Return inline Markdown with every link, image and URL made inert, and no fence in it."""
     return disarm(_FENCE_MARK.sub(lambda mark: without_code(mark[0]), text))
@@ -60,8 +63,10 @@ def split(text: str, limit: int, size: Callable[[str], int] = len) -> tuple[str,
     """Split Markdown into parts of at most ``limit``, between blocks, else lines, else words.
 
     A code block that fits is not split; one that does not is closed and opened again. ``size``
-    must not shrink when text is appended.
+    must not shrink when text is appended. A text of ours that fits keeps its language.
     """
+    if isinstance(text, Text) and size(text) <= limit:
+        return (text,)
     pieces = (piece for block in blocks(text) for piece in _pieces(block, limit, size))
     return tuple(_packed(pieces, "\n\n", lambda part: size(part) <= limit)) or ("",)
 
@@ -234,11 +239,13 @@ _LOOKS_ALIKE = "\u02cb"
 _INERT = str.maketrans({"`": _LOOKS_ALIKE, "~": "\u223c"})
 
 
+@on_texts
 def plain_code(text: str) -> str:
     """Return Markdown whose code blocks are closed and fenced with three backticks."""
     return "\n".join(_normalised_lines(text))
 
 
+@on_texts
 def without_code(text: str) -> str:
     """Return a line of plain text without characters that begin code."""
     return text.translate(_INERT)

@@ -22,11 +22,13 @@ from bot.escalations.case_view import (
     CaseButton,
     CaseView,
     buttons_for_asker,
+    buttons_of_request,
     last_act,
 )
 from bot.escalations.casework import Casework
 from bot.escalations.history import assignee_of
 from bot.escalations.lifecycle import EXPERTS_ONLY, display_name
+from bot.escalations.showing_more import WANTS_MORE
 
 _DID: Mapping[Step, str] = {
     "claim": tr("is working on your question."),
@@ -37,6 +39,7 @@ _DID: Mapping[Step, str] = {
     "resolve": tr("closed your question."),
     "decline": tr("can't help with your question."),
     "reopen": tr("reopened your question."),
+    "ask_more": WANTS_MORE,
 }
 _DID_IN_WORDS: Mapping[Step, str] = {
     "claim": tr("is working on your question:"),
@@ -107,6 +110,8 @@ Raises bot.domain.errors.DeliveryFailed; DeliveryRefused if it was deleted.
 
 def buttons_with(notice: Notice) -> tuple[CaseButton, ...]:
     """Return the asker's buttons below a new notice."""
+    if notice.step == "ask_more":
+        return buttons_of_request()
     state = STATE_AFTER_STEP.get(notice.step)
     return buttons_for_asker(state) if state else ()
 

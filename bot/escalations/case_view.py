@@ -12,7 +12,8 @@ from bot.domain.interactions import Delivery, Escalation, Feedback
 from bot.domain.markdown import clip
 from bot.domain.texts import Text, tr, trn
 from bot.escalations.history import assignee_of, standing_replies
-from bot.escalations.lifecycle import display_name
+from bot.escalations.lifecycle import OWNED, display_name
+from bot.escalations.showing_more import request_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class CaseView:
 
     ``finding`` is None if the question has no outcome any more, or the reader's access can't be
     checked. ``before`` are the earlier exchanges, oldest first. ``judged`` is the asker's thumbs
-    down on the answer, if they said why.
+    down on the answer, if they said why. ``more``: they asked more here before, which can be seen
+    if they agree.
     """
 
     case: Case
@@ -29,6 +31,7 @@ class CaseView:
     finding: SearchFinding | None
     before: tuple[EarlierExchange, ...]
     judged: Feedback | None = None
+    more: bool = False
 
 
 def is_keepable(view: CaseView) -> bool:
@@ -83,6 +86,10 @@ STEP_LABELS: Mapping[Step, str] = {
     "resolve": tr("resolved it"),
     "decline": tr("declined it"),
     "reopen": tr("reopened it"),
+    "ask_more": tr("asked to see more of the conversation"),
+    "show_more": tr("agreed to show it"),
+    "keep_more": tr("declined to show it"),
+    "see_more": tr("saw the earlier messages"),
     "ping": tr("A reminder was sent"),
     "second_level": tr("The second level was asked"),
     "join": tr("joined it to a case of the same question"),
@@ -205,6 +212,13 @@ _PEOPLE_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
     "answered": (CaseButton("reply", tr("Reply again")), _RESOLVE, _RELEASE, *_MORE),
 }
 
+ASK_MORE = CaseButton("ask_more", tr("Ask to see more"))
+SEE_MORE = CaseButton("see_more", tr("See what was said"), first=True)
+_CONSENT_BUTTONS = (
+    CaseButton("show_more", tr("Show them"), first=True),
+    CaseButton("keep_more", tr("No")),
+)
+
 _NO_LONGER = CaseButton("resolve", tr("No longer needed"))
 _AGAIN = CaseButton("reopen", tr("Ask again"))
 _ASKER_BUTTONS: Mapping[State, tuple[CaseButton, ...]] = {
@@ -232,6 +246,31 @@ def buttons_for_people(case: Case) -> tuple[CaseButton, ...]:
     A case that joined another is answered with that one.
     """
     return () if case.joined_to else _PEOPLE_BUTTONS.get(case.status.state, ())
+
+
+def more_button(view: CaseView) -> CaseButton | None:
+    """Return the button to ask for more, or to see it; None while the asker is asked, or for none.
+
+    Only who has the case can use it.
+    """
+    case = view.case
+    if case.status.state not in OWNED:
+        return None
+    request = request_in(view.steps)
+    if request is None:
+        return ASK_MORE if view.more else None
+    return SEE_MORE if request.allowed else None
+
+
+def card_buttons(view: CaseView) -> tuple[CaseButton, ...]:
+    """Return all buttons of acts on a card, independent of the viewer."""
+    offered, more = buttons_for_people(view.case), more_button(view)
+    return offered if more is None else (*offered, more)
+
+
+def buttons_of_request() -> tuple[CaseButton, ...]:
+    """Return the asker's buttons below a request to see more."""
+    return _CONSENT_BUTTONS
 
 
 def buttons_for_asker(state: State) -> tuple[CaseButton, ...]:
@@ -308,6 +347,16 @@ def reminder_text(case: Case, notice: Notice, now: datetime) -> tuple[str, str]:
         return (
             tr("An answer could not be delivered"),
             tr(", so the asker is still waiting for one."),
+        )
+    if notice.step == "show_more":
+        who = display_name(case.asker_name)
+        return (
+            tr("{name} agreed to show earlier messages", name=who),
+            tr(
+                "; {name} can see them once, with the button \u201c{button}\u201d on the card.",
+                name=display_name(case.status.owner_name),
+                button=SEE_MORE.label,
+            ),
         )
     if notice.step == "assign":
         by = display_name(notice.actor.name if notice.actor else "")

@@ -7,13 +7,13 @@ its reader may read, and has no pages while the index is unavailable.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from weakref import WeakValueDictionary
 
 import structlog
 
 from bot.answering.permitted_views import (
+    EarlierExchange,
     context_exchanges,
     exchange_of,
     finding_of,
@@ -26,8 +26,6 @@ from bot.domain.cases import (
     ActDetail,
     Actor,
     Case,
-    CaseQuery,
-    CaseStep,
 )
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.interactions import Feedback, Interaction
@@ -35,10 +33,10 @@ from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Platform, Thread
 from bot.domain.ports import Interactions, Notes
 from bot.domain.texts import tr
+from bot.escalations import lifecycle, showing_more
 from bot.escalations.case_view import CaseView
 from bot.escalations.history import as_corrected
 from bot.escalations.ports import Cases, LinksBack
-from bot.escalations.shared_links import OpenLinks
 from rag.errors import RagError
 from rag.types import BoundedDict, Principal
 
@@ -48,7 +46,7 @@ LONGEST_REPLY = 4000
 _BEFORE = 5
 """Maximum number of earlier exchanges in a view."""
 _NAME_LENGTH = 80
-_SAYS_NOTHING: frozenset[Act] = frozenset({"claim", "release", "retract"})
+_SAYS_NOTHING: frozenset[Act] = lifecycle.MORE_ACTS.union({"claim", "release", "retract"})
 
 log = structlog.get_logger(__name__)
 
@@ -77,6 +75,8 @@ class Casework:
         Raises InteractionUnknown, EscalationTaken, ActRefused; the latter two are worded for the
         actor.
         """
+        if act == "ask_more" and not await self._earlier(await self._escalated(tenant, case_id)):
+            raise ActRefused(showing_more.NOTHING_EARLIER)
         return await self._cases.act(tenant, case_id, act, actor, checked(act, text), detail)
 
     async def open_in(self, thread: Thread) -> Case | None:
@@ -104,7 +104,30 @@ class Casework:
             finding=finding_of(explained, seen),
             before=tuple(exchange_of(each, seen) for each in before),
             judged=await self._judged(explained),
+            more=bool(_ids(await self._earlier(escalated)) - _ids(before)),
         )
+
+    async def more(
+        self, tenant: str, case_id: InteractionId, actor: Actor, reader: frozenset[Principal]
+    ) -> tuple[EarlierExchange, ...]:
+        """Return what the asker agreed to show, oldest first, as far as ``reader`` may read it.
+
+        For who has the case; once it is shown, record it by the act "see_more". Raises
+        InteractionUnknown, EscalationTaken, ActRefused.
+        """
+        case = (await self.bare(tenant, case_id)).case
+        is_asker = actor.has(case.asker_id)
+        lifecycle.after(case.status, "see_more", actor, is_asker=is_asker)
+        showing_more.changes_request(await self._cases.steps(tenant, case_id), "see_more", 0)
+        earlier = await self._earlier(await self._escalated(tenant, case_id))
+        found = [each for one in earlier for each in recorded_passages(one)]
+        try:
+            seen = Visibility(await self._readable.readable(tenant, found, reader))
+        except RagError as error:
+            log.warning("escalation.index_unavailable", why=str(error))
+            raise ActRefused(showing_more.INDEX_UNAVAILABLE) from error
+        shown = (exchange_of(each, seen) for each in earlier)
+        return tuple(filter(showing_more.is_worth_showing, shown))
 
     async def shown(
         self, tenant: str, case_id: InteractionId, reader: frozenset[Principal]
@@ -129,6 +152,18 @@ class Casework:
             raise _unknown(case_id)
         steps = await self._cases.steps(tenant, case_id)
         return CaseView(case=case, steps=as_corrected(steps), finding=None, before=())
+
+    async def _escalated(self, tenant: str, case_id: InteractionId) -> Interaction:
+        escalated = await self._interactions.get(case_id)
+        if escalated is None or escalated.message.thread.tenant != tenant:
+            raise _unknown(case_id)
+        return escalated
+
+    async def _earlier(self, escalated: Interaction) -> tuple[Interaction, ...]:
+        """Return the exchanges that are shown if the asker agrees, oldest first."""
+        message = escalated.message
+        there = await self._interactions.history(message.thread, message, showing_more.READ_FOR_IT)
+        return showing_more.shown_of(escalated, there)
 
     async def _judged(self, explained: Interaction) -> Feedback | None:
         """Return the asker's thumbs down on an answer, if they said why."""
@@ -157,6 +192,10 @@ def _belongs(each: Interaction, escalated: Interaction) -> bool:
     earlier, asked = each.message, escalated.message
     same = (earlier.thread, earlier.author.id) == (asked.thread, asked.author.id)
     return same and not each.withdrawn
+
+
+def _ids(interactions: Sequence[Interaction]) -> frozenset[InteractionId]:
+    return frozenset(each.id for each in interactions)
 
 
 def _unknown(case_id: InteractionId) -> InteractionUnknown:
@@ -209,74 +248,6 @@ async def expert_named(cases: Cases, tenant: str, person_id: str) -> Actor:
             )
         )
     return expert
-
-
-class NotifyingCases:
-    """Call ``announce`` after each act. Implements bot.escalations.ports.Cases over another.
-
-    ``links`` finds the links of a reply that others who asked the same get; without it they get
-    none.
-    """
-
-    def __init__(
-        self, cases: Cases, announce: Callable[[], None], links: OpenLinks | None = None
-    ) -> None:
-        self._cases = cases
-        self._announce = announce
-        self._links = links
-
-    async def act(
-        self,
-        tenant: str,
-        case_id: InteractionId,
-        act: Act,
-        actor: Actor,
-        text: str = "",
-        detail: ActDetail = NO_DETAIL,
-    ) -> Case:
-        if self._links is not None and act in {"reply", "amend", "decline", "resolve"}:
-            opened = await self._links.among(tenant, case_id, text)
-            detail = replace(detail, open_links=opened)
-        changed = await self._cases.act(tenant, case_id, act, actor, text, detail)
-        self._announce()
-        return changed
-
-    async def join(
-        self,
-        tenant: str,
-        case_id: InteractionId,
-        lead_id: InteractionId,
-        actor: Actor,
-        open_links: frozenset[str] = frozenset(),
-    ) -> Case:
-        if self._links is not None:
-            said = [each.text for each in await self._cases.steps(tenant, lead_id)]
-            open_links = await self._links.among(tenant, lead_id, *said)
-        changed = await self._cases.join(tenant, case_id, lead_id, actor, open_links)
-        self._announce()
-        return changed
-
-    async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
-        changed = await self._cases.split(tenant, case_id, actor)
-        self._announce()
-        return changed
-
-    async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
-        return await self._cases.get(tenant, case_id)
-
-    async def find(
-        self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
-    ) -> Sequence[Case]:
-        return await self._cases.find(tenant, query, limit=limit, after=after)
-
-    async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
-        return await self._cases.steps(tenant, case_id)
-
-    async def experts(self, tenant: str) -> Sequence[Actor]:
-        return await self._cases.experts(tenant)
-
-    async def open_in(self, thread: Thread) -> Sequence[Case]:
-        return await self._cases.open_in(thread)
 
 
 _DONE = "done"

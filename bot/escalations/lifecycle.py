@@ -29,16 +29,28 @@ SETTLED: frozenset[State] = frozenset({"resolved", "declined"})
 NoticeAudience = Literal["asker", "people"]
 """Recipients of a notice: the asker in the question's thread, people in the experts' channel."""
 
-ASKERS_ACTS: frozenset[Act] = frozenset({"resolve", "reopen"})
+CONSENTS: frozenset[Act] = frozenset({"show_more", "keep_more"})
+"""The asker's answers to a request to see more; nobody else can give them."""
+
+MORE_ACTS: frozenset[Act] = CONSENTS.union({"ask_more", "see_more"})
+"""Acts on what the asker wrote before (bot.escalations.showing_more has their order)."""
+
+ASKERS_ACTS: frozenset[Act] = CONSENTS.union({"resolve", "reopen"})
 """Acts allowed to the asker; all others are for experts."""
 
-REPEATABLE_ACTS: frozenset[Act] = frozenset({"reply", "note", "amend", "retract"})
+LEAVING_ACTS = ASKERS_ACTS - CONSENTS
+"""Acts of an asker by which their case is no longer one with others of the same question."""
+
+ONE_CASE_ACTS: frozenset[Act] = MORE_ACTS.union({"note"})
+"""Acts on one case alone, of several of the same question."""
+
+REPEATABLE_ACTS: frozenset[Act] = MORE_ACTS.union({"reply", "note", "amend", "retract"})
 """Acts that may change something although the status stays."""
 
 AFTERTHOUGHTS: frozenset[Act] = REPEATABLE_ACTS - {"reply"}
 """Acts that leave what people are still to be told as it is."""
 
-EXPERTS_ONLY: frozenset[Act] = frozenset({"release", "note"})
+EXPERTS_ONLY: frozenset[Act] = frozenset({"release", "note", "see_more"})
 """Acts of which the asker is not told."""
 
 UNNAMED_PERSON = tr("Someone at the help desk")
@@ -81,6 +93,9 @@ def after(
     match act:
         case "note" | "amend":
             return status
+        case "ask_more" | "see_more" | "show_more" | "keep_more":
+            _check_more(status, act, actor, is_asker=is_asker)
+            return status
         case "reply":
             return _answered(status, actor)
         case "resolve":
@@ -118,20 +133,24 @@ def is_change(act: Act, before: CaseStatus, then: CaseStatus) -> bool:
 
 
 def recipients_of(act: Act, *, is_asker: bool) -> tuple[NoticeAudience, ...]:
-    """Return the recipients of an act's notice: people always, the asker unless they acted."""
-    return ("people",) if is_asker or act in EXPERTS_ONLY else ("asker", "people")
+    """Return the recipients of an act's notice: people always, the asker unless they acted.
+
+    The question that an asker consents to or not is edited where they were asked.
+    """
+    silent = is_asker and act not in CONSENTS
+    return ("people",) if silent or act in EXPERTS_ONLY else ("asker", "people")
 
 
 def check_join(case: Case, lead: Case, actor: Actor) -> None:
     """Check that an expert may join a case to another. Raises ActRefused, EscalationTaken."""
     _admit("assign", actor, is_asker=False)
     if case.interaction_id == lead.interaction_id:
-        raise ActRefused("That is the same case. Choose another one.")
+        raise ActRefused(tr("That is the same case. Choose another one."))
     for each in (case, lead):
         if each.joined_to:
-            raise ActRefused("One of them is joined to another case already. Split it off first.")
+            raise ActRefused(tr("It is already joined to another case. Separate it first."))
     if lead.status.state == "declined":
-        raise ActRefused("The other one was declined. Reopen it first.")
+        raise ActRefused(tr("The other case was declined. Reopen it first."))
     _check_owner(case.status, actor)
 
 
@@ -139,7 +158,7 @@ def check_split(case: Case, actor: Actor) -> None:
     """Check that an expert may make a case one of its own again. Raises ActRefused."""
     _admit("assign", actor, is_asker=False)
     if not case.joined_to:
-        raise ActRefused("It is a case of its own already.")
+        raise ActRefused(tr("It is already a case of its own."))
 
 
 def display_name(name: str) -> str:
@@ -156,6 +175,19 @@ def _admit(act: Act, actor: Actor, *, is_asker: bool) -> None:
         raise ActRefused(tr("Only the asker and the experts can do this."))
     if act not in ASKERS_ACTS:
         raise ActRefused(tr("Only experts can do this. You can close or reopen your question."))
+
+
+def _check_more(status: CaseStatus, act: Act, actor: Actor, *, is_asker: bool) -> None:
+    """Raise ActRefused unless the asker answers a request, or who has the case asks or looks."""
+    if act in CONSENTS:
+        if not is_asker:
+            raise ActRefused(tr("Only the asker can decide that."))
+        return
+    if is_asker:
+        raise ActRefused(tr("You asked this yourself, so there is nothing to ask for."))
+    _check_owner(status, actor)
+    if status.state not in OWNED:
+        raise ActRefused(tr("Claim it first: only its owner can see more, if the asker agrees."))
 
 
 def _claimed(status: CaseStatus, actor: Actor) -> CaseStatus:

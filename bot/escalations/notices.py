@@ -21,12 +21,13 @@ from bot.domain.interactions import Delivery, Interaction, PostedRef
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Channel, Interactions, Withdraws
 from bot.domain.texts import tr
+from bot.escalations import lifecycle
 from bot.escalations.asker_notices import notice_of
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.escalations.history import standing_reply
-from bot.escalations.lifecycle import WAITING
 from bot.escalations.ports import AsksPeople, Cases, Outbox, PostsCards, Revises, ShowsCases, Tells
+from bot.escalations.showing_more import MoreRequest, answer_remark, request_in
 from bot.inbox.outbox import delivery_id, pause_before
 from bot.observability.logs import LastingTrouble
 from rag.types import EVERYONE
@@ -137,13 +138,13 @@ _DEADLINE_SECONDS = 40.0
 _RETRY_FOR = timedelta(hours=24)
 _REMINDING_STEPS: frozenset[Step] = frozenset({"open", "ping", "reopen", "second_level"})
 """Steps that experts are reminded of while nobody has the case; others only update the card, but
-for an assignment, of which the assignee is told.
+for an assignment and an asker's agreement to show more, of which who has the case is told.
 
 An opening is among them for questions whose answer could not be delivered; others have a card.
 """
 _LEAVING_STEPS: frozenset[Step] = frozenset({"lead", "split", "reopen"})
 """Steps after which a case that joined another is one of its own, which needs a card."""
-_TO_BE_ANSWERED: frozenset[State] = WAITING | {"claimed"}
+_TO_BE_ANSWERED: frozenset[State] = lifecycle.WAITING | {"claimed"}
 _CORRECTED = tr("This is the corrected answer.")
 
 
@@ -216,10 +217,29 @@ class NoticeDelivery:
                 f"The adapter of {channel.platform!r} can't tell askers of escalations. Have it "
                 "implement bot.escalations.ports.Tells; until then tell them yourself."
             )
+        if notice.step in lifecycle.CONSENTS:
+            return await self._answer(notice, message, channel)
         if notice.detail.about:
             return await self._revise(notice, message, channel)
+        if notice.step == "ask_more" and not await self._is_asked(notice, message):
+            return None
         there = await channel.find_told(message, notice) if notice.attempts else None
         return there or await channel.tell(message, notice)
+
+    async def _is_asked(self, notice: Notice, message: Message) -> bool:
+        """Return whether a request to see more still waits for its asker."""
+        steps = await self._cases.steps(message.thread.tenant, notice.interaction_id)
+        return request_in(steps) == MoreRequest(notice.number)
+
+    async def _answer(self, notice: Notice, message: Message, channel: Tells) -> PostedRef | None:
+        """Edit a request to see more that its asker answered, so that it has no buttons."""
+        about, case_id = notice.detail.about, notice.interaction_id
+        steps = await self._cases.steps(message.thread.tenant, case_id)
+        asked = next((each for each in steps if each.number == about), None)
+        at = await self._outbox.posted(case_id, about)
+        if asked is None or at is None or not isinstance(channel, Revises):
+            return None
+        return await channel.revise(message, notice_of(asked), at, answer_remark(notice))
 
     async def _revise(self, notice: Notice, message: Message, channel: Tells) -> PostedRef | None:
         """Edit the notice of a reply that was corrected or taken back, or post what became of it.
@@ -253,11 +273,14 @@ class NoticeDelivery:
             return None
         if notice.step in _LEAVING_STEPS and view.case.status.state in _TO_BE_ANSWERED:
             await self._post_card(asked)
-        waits = view.case.status.state in WAITING
+        waits = view.case.status.state in lifecycle.WAITING
         is_due = waits and notice.step in _REMINDING_STEPS
         if notice.step == "assign":
             to = notice.detail.to
             is_due = to is not None and to.has(view.case.status.owner_id)
+        if notice.step == "show_more":
+            request = request_in(view.steps)
+            is_due = request is not None and request.allowed
         ref = await self._remind(notice, view.case) if is_due else None
         await self._show(message, view)
         return ref

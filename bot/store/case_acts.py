@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.cases import Act, ActDetail, Actor, Case, CaseStatus, CaseStep
 from bot.domain.errors import ActRefused
-from bot.escalations import lifecycle
+from bot.escalations import lifecycle, showing_more
 from bot.escalations.history import own_reply, standing_replies, standing_reply
 from bot.store.case_rows import (
     insert_notice,
@@ -79,6 +79,18 @@ async def status_after_correction(
     if said is None:
         raise ActRefused("That reply was taken back. Write a new one.")
     return then if said.text != taken.text else None
+
+
+async def changes_request(connection: AsyncConnection, case: Case, taken: ActTaken) -> bool:
+    """Return whether an act changes anything about a request to see more; True for other acts.
+
+    Raises ActRefused if there is no such request.
+    """
+    if taken.act not in lifecycle.MORE_ACTS:
+        return True
+    rows = await connection.execute(select_steps(case.tenant, case.interaction_id))
+    steps = [step_of(row) for row in rows.all()]
+    return showing_more.changes_request(steps, taken.act, taken.detail.about)
 
 
 def _after_retraction(

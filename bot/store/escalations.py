@@ -26,6 +26,7 @@ from bot.escalations.lifecycle import ReminderSchedule
 from bot.escalations.shared_links import with_open_links
 from bot.store.case_acts import (
     ActTaken,
+    changes_request,
     record_act,
     refuse_asker,
     refuse_unsent_words,
@@ -86,8 +87,9 @@ class StoredEscalations:
         async with self._transactions.writing() as connection:
             asked, lead = await lock_with_lead(connection, tenant, case_id)
             case = asked = _known(asked, case_id)
-            leaves = act in lifecycle.ASKERS_ACTS and who.has(asked.asker_id)
-            if lead is not None and who.role == "expert" and not leaves:
+            leaves = act in lifecycle.LEAVING_ACTS and who.has(asked.asker_id)
+            alone = leaves or act in lifecycle.MORE_ACTS
+            if lead is not None and who.role == "expert" and not alone:
                 # Whoever answers one of the same question answers all.
                 about = await counterpart_in(connection, asked, detail.about, lead)
                 case, detail = lead, replace(detail, about=about)
@@ -99,7 +101,7 @@ class StoredEscalations:
                 await refuse_unsent_words(connection, case, taken)
                 return case
             corrected = await status_after_correction(connection, case, taken, then)
-            if corrected is None:
+            if corrected is None or not await changes_request(connection, case, taken):
                 return case
             now = utc_now()
             if leaves:

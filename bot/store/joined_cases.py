@@ -182,7 +182,7 @@ async def follow(
 
     ``origin`` is the case in whose thread a reply was written, which its asker has read there.
     """
-    if taken.act == "note":
+    if taken.act in lifecycle.ONE_CASE_ACTS:
         return
     steps = None
     if taken.detail.about:

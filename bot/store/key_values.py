@@ -17,6 +17,7 @@ from bot.domain.messages import InteractionId, Policy
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.usage import Pause
 from bot.store.connections import Transactions
+from bot.store.policy_reads import GroupedPolicyReads
 from bot.store.queries import insert_once, upsert
 from bot.store.rows import utc_now
 from bot.store.tables import AuditRow, EscalationStepRow, NoteRow, PauseRow, PolicyRow
@@ -93,12 +94,11 @@ class StoredPolicies:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
+        self._reads = GroupedPolicyReads(transactions)
         self._codec = Codec(Policy)
 
     async def of(self, tenant: str, channel: str) -> Policy | None:
-        values = {"tenant": tenant, "channel": storable(channel)}
-        # Asked before a message is acknowledged: urgent.
-        text = await self._transactions.scalar(_select_policy(), values, urgent=True)
+        text = await self._reads.text_of(tenant, storable(channel))
         return None if text is None else self._codec.decode(text)
 
     async def channels(self, tenant: str) -> Sequence[str]:
@@ -169,13 +169,6 @@ class StoredPolicies:
             if gone.rowcount:
                 await connection.execute(insert_audit(tenant, actor, "clear policy", channel))
         return bool(gone.rowcount)
-
-
-@cache
-def _select_policy() -> Select[str]:
-    return select(PolicyRow.policy).where(
-        PolicyRow.tenant == bindparam("tenant"), PolicyRow.channel == bindparam("channel")
-    )
 
 
 class StoredAudits:

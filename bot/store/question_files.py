@@ -1,7 +1,7 @@
 """Files that came with questions: kept until the question is answered or withdrawn.
 
-Only the web chat and the API have none of their own places for them. The statements that delete
-them are those of every text of a question (WITH_WORDS), and of its end (``StoredWork``).
+Slack and Teams keep their own; the web chat has nowhere else to. The statements that delete them
+are those of every text of a question (WITH_WORDS), and of its end (``StoredWork``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bot.domain.messages import Attachment, Message, Platform, content_sent_alon
 from bot.store.connections import Transactions
 from bot.store.tables import Table
 
-FROM_HERE: frozenset[Platform] = frozenset({"web", "rest"})
+KEPT_HERE: frozenset[Platform] = frozenset({"web"})
 """The platforms whose files the record keeps; others are asked for theirs."""
 
 _KEPT = "record:"
@@ -38,7 +38,7 @@ class QuestionFileRow(Table):
 
 def files_apart(message: Message) -> tuple[Message, Sequence[dict[str, object]]]:
     """Return a message without the contents of its files, and their rows."""
-    if message.thread.platform not in FROM_HERE:
+    if message.thread.platform not in KEPT_HERE:
         return message, ()
     rows: list[dict[str, object]] = []
     kept: list[Attachment] = []

@@ -18,6 +18,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
 from bot.domain.errors import StoreUnavailable
+from bot.domain.texts import tr
 from bot.web.problems import MAX_BODY, Problem, max_body_bytes, problem
 
 _FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
@@ -89,7 +90,7 @@ class UploadLimits:
 
     files: int
     bytes: int
-    cure: str = "Split it, or have MAX_UPLOAD_MB raised."
+    cure: str = tr("Split it, or have MAX_UPLOAD_MB raised.")
 
     @property
     def megabytes(self) -> str:
@@ -209,4 +210,5 @@ async def _save_pieces(
 
 
 def _too_large(name: str, bounds: UploadLimits) -> Problem:
-    return problem(413, f"{name[:100]!r} is larger than {bounds.megabytes} MB.", cure=bounds.cure)
+    detail = tr("{name} is larger than {most} MB.", name=repr(name[:100]), most=bounds.megabytes)
+    return problem(413, detail, cure=bounds.cure)

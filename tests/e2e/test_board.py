@@ -141,7 +141,7 @@ async def test_an_open_case_says_that_another_was_quicker_and_shows_it_on_demand
     await page.clock.fast_forward(11_000)
     await expect(page.locator("#news")).to_contain_text("assigned to Ben Okafor.")
     await expect(page.locator("#reply")).to_be_focused()
-    await page.get_by_role("button", name="Show how it stands").click()
+    await page.get_by_role("button", name="Reload").click()
 
     await expect(page.locator("#stands")).to_contain_text("Claimed by Ben Okafor")
     await expect(page.locator("#reply")).to_have_value("half a sentence")

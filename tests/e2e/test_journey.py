@@ -57,21 +57,21 @@ async def open_source(visit: Visit) -> None:
     answer = visit.page.locator(".answer").last
     await answer.locator("a.mark").first.click()
     async with visit.page.context.expect_page() as opening:
-        await answer.get_by_role("link", name="Open the page").first.click()
+        await answer.get_by_role("link", name="Open page").first.click()
     opened = await opening.value
     await expect(opened.locator("#quote")).to_be_in_viewport()
     await opened.close()
 
 
 async def say_what_was_wrong(page: Page) -> None:
-    await page.get_by_role("button", name="No, this did not help").last.click()
+    await page.get_by_role("button", name="No, this didn't help").last.click()
     await page.get_by_text("Outdated").last.click()
     await (
         page.get_by_role("button", name="Send")
         .or_(page.get_by_role("button", name="Save"))
         .last.click()
     )
-    await expect(page.locator(".reasons > summary").last).to_contain_text("Noted: Outdated")
+    await expect(page.locator(".reasons > summary").last).to_contain_text("Saved: Outdated")
 
 
 async def be_answered_by_the_next_server(

@@ -19,6 +19,7 @@ from tests.fakes.playground import (
     PEOPLE,
     TEAM,
     Json,
+    PlaygroundClient,
     PlaygroundScenario,
     Screen,
     SentMessage,
@@ -37,6 +38,7 @@ pytestmark = [
 VPN = "vpn says error 809, what now?"
 TRAVEL = "Who approves travel?"
 BELOW = ["Ask a person", "Why this answer"]
+OFFERED = ["Send", "No, it stays there"]
 REPLY = "Use the blue socket until Friday."
 
 
@@ -231,7 +233,7 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Playgrou
 
     claimed = await megan.presses(card, "Claim")
     assert "Claimed by Megan Bowen" in words_on(claimed["value"])
-    await told(there, said, "**Megan Bowen** has taken your question")
+    await told(there, said, "**Megan Bowen** is working on your question")
     await until_card(there, card, "Claimed by Megan Bowen")
 
     await megan.presses(card, "Reply > Send", reply_words=REPLY)
@@ -242,6 +244,72 @@ async def test_a_case_is_claimed_answered_and_closed_by_its_card(there: Playgrou
     helped = await told(there, said, "This helped, close it")
     await there.alex.presses(helped, "This helped, close it")
     await until_card(there, card, "Closed by the asker")
+
+
+async def unmentioned(person: PlaygroundClient, text: str, thread: str, like: SentMessage) -> None:
+    """Write in a channel without a mention, as a team's consent lets Teams tell the bot."""
+    who = {"id": person.who.user, "aadObjectId": person.who.id, "name": person.who.name}
+    place = {**like.activity["conversation"], "id": thread}
+    kept = {name: like.activity[name] for name in _KEPT}
+    told = {"type": "message", "id": f"{like.activity['id']}9", "text": text}
+    await person.custom({**kept, **told, "from": who, "conversation": place})
+
+
+@pytest.mark.mended(id="slack-1a")
+async def test_an_answer_below_a_card_is_offered_and_then_sent(there: PlaygroundScenario) -> None:
+    said, card = await handed_over(there)
+    megan, screen = there.alex.another(MEGAN), there.alex.screen
+    # What is written in the playground itself is always Alex's, who asked.
+    await unmentioned(megan, REPLY, card.thread, said)
+    offer: Shown = await screen.until(
+        lambda: next(iter(with_buttons(screen, card.thread, OFFERED)), None)
+    )
+    assert REPLY in words_on(list(offer.cards))
+    assert not [each for each in screen.at(said.where) if REPLY in each.text]
+
+    sent = await megan.presses(offer, "Send")
+    assert "Sent to Alex Wilber" in words_on(sent["value"])
+    reply = await told(there, said, REPLY)
+    assert "Megan Bowen" in reply.text
+
+
+@pytest.mark.mended(id="teams-3")
+async def test_an_answer_in_a_chat_is_sent_as_one_message_with_its_buttons(
+    there: PlaygroundScenario,
+) -> None:
+    screen = there.alex.screen
+    before = len(screen.log)
+    await asked_in_the_chat(there, TRAVEL)
+
+    def ended() -> Json | None:
+        """Return the end of the stream, as it was sent."""
+        sent = (each["request"]["body"] for each in screen.log[before:] if _is_sent(each))
+        return next((each for each in sent if each.get("text")), None)
+
+    answer = await screen.until(ended)
+    assert "your manager approves" in answer["text"]
+    assert [each["title"] for each in answer["attachments"][-1]["content"]["actions"]] == BELOW
+    assert "streaminfo" in {each["type"] for each in answer["entities"]}
+
+
+def _is_sent(entry: Json) -> bool:
+    """Tell whether it is a message of the bot in the chat."""
+    ours = entry.get("from") == "User Application" and entry.get("activityName") == "message"
+    return ours and entry.get("conversationId") == CHAT
+
+
+async def test_cases_are_found_again_in_the_chat(there: PlaygroundScenario) -> None:
+    _, card = await handed_over(there)
+    await there.alex.another(MEGAN).presses(card, "Claim")
+    before = len(there.alex.screen.at(CHAT))
+    await there.alex.says("my cases")
+
+    def listed() -> str:
+        shown = there.alex.screen.at(CHAT)[before:]
+        return "\n".join(f"{each.text}\n{words_on(list(each.cards))}" for each in shown)
+
+    await there.alex.screen.until(lambda: TRAVEL in listed())
+    assert "Megan Bowen" in listed()
 
 
 async def test_whoever_comes_second_is_told_who_has_it(there: PlaygroundScenario) -> None:
@@ -294,7 +362,7 @@ async def test_after_a_restart_nothing_is_said_twice_and_old_cards_work(
     assert [each.id for each in there.alex.screen.shown] == before
     claimed = await there.alex.another(MEGAN).presses(card, "Claim")
     assert "Claimed by Megan Bowen" in words_on(claimed["value"])
-    await told(there, said, "**Megan Bowen** has taken your question")
+    await told(there, said, "**Megan Bowen** is working on your question")
     await asked_in_the_team(there, VPN)
     questions = [each for each in there.alex.screen.at(said.where) if each.cited]
     assert len(questions) == 1

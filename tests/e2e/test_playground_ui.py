@@ -13,11 +13,15 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.e2e.chromium import DESKTOP, NEEDS_CHROMIUM, PATIENCE_MS, PICTURES
+from tests.e2e.test_playground_api import REPLY, unmentioned
 from tests.fakes.playground import (
     BOT_NAME,
     CHAT,
+    MEGAN,
     NEEDS_PLAYGROUND,
+    PEOPLE,
     PlaygroundScenario,
+    SentMessage,
     playground_scenario,
 )
 
@@ -120,6 +124,16 @@ async def finds(page: Page, there: PlaygroundScenario, channel: str, words: str)
     await expect(shown(page, words)).to_be_visible()
 
 
+async def writes_below_the_card(there: PlaygroundScenario) -> None:
+    """Let Megan answer in the card's thread, whose consent lets Teams tell the bot."""
+    screen = there.alex.screen
+    heard = (each for each in screen.log if each.get("to") == "User Application")
+    bodies = [each["request"]["body"] for each in heard if each.get("activityName") == "message"]
+    (card,) = [each for each in screen.at(PEOPLE) if each.cards]
+    like = SentMessage(card.thread, "", bodies[-1])
+    await unmentioned(there.alex.another(MEGAN), REPLY, card.thread, like)
+
+
 async def test_a_question_goes_from_the_chat_to_the_people(
     chromium: Browser, there: PlaygroundScenario
 ) -> None:
@@ -154,9 +168,17 @@ async def test_a_question_goes_from_the_chat_to_the_people(
 
         await finds(page, there, "Help desk", "A question for a person")
         await picture(page, "case")
+        await writes_below_the_card(there)
+        await expect(shown(page, "Send this to Alex Wilber?")).to_be_visible()
+        await picture(page, "offered")
         await page.get_by_role("button", name="Claim").click()
         await expect(shown(page, "Claimed by Alex Wilber")).to_be_visible()
         await picture(page, "claimed")
+        kept = await there.recorded(there.alex.screen.at(CHAT)[-1])
 
-    kept = await there.recorded(there.alex.screen.at(CHAT)[-1])
+        await opens(page, "Personal Chat")
+        await asks_in_the_chat(page, "my cases")
+        await expect(shown(page, "Who approves travel?")).to_be_visible()
+        await picture(page, "my-cases")
+
     assert [each["comment"] for each in kept["feedback"]] == ["It worked."]

@@ -146,14 +146,14 @@ async def test_a_person_answers_and_the_asker_sees_each_step(
     await visit.page.evaluate("scrollTo({top: 40, behavior: 'instant'})")
 
     await anna(store, case_id, "claim")
-    await expect(card).to_contain_text("Anna Lopez has it")
+    await expect(card).to_contain_text("Anna Lopez is working on it")
     await anna(store, case_id, "reply", REPLY)
 
     await expect(card.locator(".theirs")).to_contain_text("Port 500 is closed")
     await expect(card.locator(".theirs")).to_contain_text("a person")
     link = card.get_by_role("link", name="https://wiki.example/network/guest")
     await expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
-    await expect(visit.page.locator("#status")).to_contain_text("Anna Lopez answered. Port 500")
+    await expect(visit.page.locator("#status")).to_contain_text("Anna Lopez replied. Port 500")
 
 
 async def test_what_a_person_did_out_of_sight_is_pointed_at(visit: Visit, store: Store) -> None:
@@ -163,7 +163,7 @@ async def test_what_a_person_did_out_of_sight_is_pointed_at(visit: Visit, store:
     await expect(card).not_to_be_in_viewport()
 
     await anna(store, case_id, "claim")
-    pill = visit.page.get_by_role("button", name="Anna Lopez has it")
+    pill = visit.page.get_by_role("button", name="Anna Lopez is working on it")
     await expect(pill).to_be_visible()
     await visit.picture("case-pointed-at")
     await pill.click()
@@ -180,7 +180,7 @@ async def test_what_was_pointed_at_is_so_no_longer_once_it_is_seen(
     for number in range(3):
         await visit.ask(f"error 809, {number}")
     await anna(store, case_id, "claim")
-    pill = visit.page.get_by_role("button", name="Anna Lopez has it")
+    pill = visit.page.get_by_role("button", name="Anna Lopez is working on it")
     await expect(pill).to_be_visible()
 
     await card.evaluate("(it) => it.scrollIntoView({block: 'center', behavior: 'instant'})")
@@ -191,7 +191,7 @@ async def test_what_was_pointed_at_is_so_no_longer_once_it_is_seen(
 async def test_the_asker_closes_a_case_and_opens_it_again(visit: Visit, store: Store) -> None:
     card, case_id = await handed(visit)
     await anna(store, case_id, "reply", REPLY)
-    await expect(card).to_contain_text("Anna Lopez answered")
+    await expect(card).to_contain_text("Anna Lopez replied")
 
     await card.get_by_role("button", name="This helped, close it").click()
     await expect(card).to_contain_text("You closed it")
@@ -253,7 +253,7 @@ async def test_what_came_too_late_is_said_and_shown_as_it_is_now(
 ) -> None:
     card, case_id = await handed(visit)
     await anna(store, case_id, "decline", "This is for the facility team: https://help.example")
-    await expect(card).to_contain_text("Anna Lopez can't take this on")
+    await expect(card).to_contain_text("Anna Lopez can't help with this")
     await visit.picture("case-declined")
 
     await expect(card.get_by_role("button", name="No longer needed")).to_have_count(0)
@@ -272,7 +272,7 @@ async def test_a_hidden_tab_holds_no_stream_and_is_up_to_date_when_seen(
 
     await show_tab(visit, hidden=False)
 
-    await expect(card).to_contain_text("Anna Lopez has it")
+    await expect(card).to_contain_text("Anna Lopez is working on it")
 
 
 async def test_the_title_of_a_hidden_tab_says_what_a_person_did(visit: Visit, store: Store) -> None:
@@ -283,8 +283,8 @@ async def test_the_title_of_a_hidden_tab_says_what_a_person_did(visit: Visit, st
 
     await visit.page.clock.fast_forward(31_000)
 
-    await expect(card).to_contain_text("Anna Lopez has it")
-    await expect(visit.page).to_have_title("\u25cf Anna Lopez has it")
+    await expect(card).to_contain_text("Anna Lopez is working on it")
+    await expect(visit.page).to_have_title("\u25cf Anna Lopez is working on it")
     await show_tab(visit, hidden=False)
     await expect(visit.page).to_have_title("Frontdesk")
 
@@ -294,7 +294,7 @@ async def test_a_reason_is_given_by_keyboard_changed_and_taken_back(
 ) -> None:
     page = visit.page
     await visit.ask("error 809")
-    thumb = page.get_by_role("button", name="No, this did not help")
+    thumb = page.get_by_role("button", name="No, this didn't help")
     await thumb.focus()
     await page.keyboard.press("Enter")
     await expect(page.locator(".reasons > summary")).to_contain_text("What was wrong?")
@@ -309,14 +309,14 @@ async def test_a_reason_is_given_by_keyboard_changed_and_taken_back(
     await page.keyboard.press("Enter")
 
     noted = page.locator(".reasons > summary")
-    await expect(noted).to_contain_text("Noted: Outdated")
+    await expect(noted).to_contain_text("Saved: Outdated")
     await expect(noted).to_be_focused()
     await page.reload()
     await page.locator(".reasons > summary").click()
     await expect(page.get_by_label("Anything to add?")).to_have_value("It moved in May.")
     await page.get_by_text("Incomplete").click()
     await page.get_by_role("button", name="Save").click()
-    await expect(noted).to_contain_text("Noted: Incomplete")
+    await expect(noted).to_contain_text("Saved: Incomplete")
     await thumb.click()
     await expect(thumb).to_have_attribute("aria-pressed", "false")
     await expect(noted).to_have_count(0)
@@ -336,13 +336,13 @@ async def test_without_scripts_people_and_feedback_work_too(
         while not await card.count():
             await asyncio.sleep(0.1)
             await page.goto(url)
-    await page.get_by_role("button", name="No, this did not help").click()
+    await page.get_by_role("button", name="No, this didn't help").click()
     await page.get_by_text("Wrong", exact=True).click()
     await page.get_by_role("button", name="Send").click()
     await page.get_by_role("button", name="No longer needed").click()
 
     await expect(card).to_contain_text("You closed it")
-    await expect(page.locator(".reasons > summary")).to_contain_text("Noted: Wrong")
+    await expect(page.locator(".reasons > summary")).to_contain_text("Saved: Wrong")
     await context.close()
 
 
@@ -354,15 +354,15 @@ async def test_no_state_of_a_case_or_of_feedback_shuts_anybody_out(
     page = visit.page
     await visit.look(look)
     await visit.ask("error 809")
-    await page.get_by_role("button", name="No, this did not help").click()
+    await page.get_by_role("button", name="No, this didn't help").click()
     await page.get_by_text("Outdated").click()
     await visit.shuts_nobody_out(f"live-feedback-{look.name}")
     card, case_id = await handed(visit)
     await visit.shuts_nobody_out(f"live-waiting-{look.name}")
     await anna(store, case_id, "claim")
-    await expect(card).to_contain_text("Anna Lopez has it")
+    await expect(card).to_contain_text("Anna Lopez is working on it")
     await visit.shuts_nobody_out(f"live-claimed-{look.name}")
     await anna(store, case_id, "reply", REPLY)
-    await expect(card).to_contain_text("Anna Lopez answered")
+    await expect(card).to_contain_text("Anna Lopez replied")
     await card.get_by_text("I still need help").click()
     await visit.shuts_nobody_out(f"live-answered-{look.name}")

@@ -164,7 +164,7 @@ async def test_parts_are_what_they_are_and_code_is_copied_by_keyboard(
     await page.evaluate("(() => { navigator.clipboard.writeText = () => Promise.reject(); })()")
     await page.keyboard.press("Enter")
 
-    await expect(page.get_by_role("button", name="Copied code")).to_be_visible()
+    await expect(page.get_by_role("button", name="Copied", exact=True)).to_be_visible()
     assert await page.evaluate("getSelection().toString()") == RUN.text
 
 
@@ -268,7 +268,7 @@ async def test_a_question_that_could_not_be_sent_stays_in_the_box(
     await visit.page.locator(visit.box).fill("error 809")
     await visit.page.keyboard.press("Enter")
     await expect(visit.page.get_by_role("alert")).to_contain_text(
-        "I can't reach my database right now. Please try again in a minute"
+        "The server can't be reached. Your question is still in the box"
     )
     await visit.page.context.set_offline(False)
 

@@ -207,6 +207,9 @@ class MemoryRecord:
     ) -> Sequence[Interaction]:
         return []
 
+    async def history(self, thread: Thread, before: Message, limit: int) -> Sequence[Interaction]:
+        return []
+
     async def feedback(self, interaction_id: InteractionId) -> Sequence[Feedback]:
         return []
 

@@ -22,6 +22,7 @@ from bot.domain.health import ComponentStatus
 from bot.domain.ports import AnswersInquiries, Inbox, Interactions
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
+from bot.escalations.casework import Casework
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store, open_store, sqlite_url
 from bot.web import api
@@ -49,13 +50,22 @@ def settings_for(tmp_path: Path, **changes: object) -> Settings:
     return load_settings(_env_file=None, data_dir=tmp_path, **changes)
 
 
-def record_api(store: Store, interactions: Interactions | None = None) -> api.RecordApi:
+def record_api(
+    store: Store,
+    interactions: Interactions | None = None,
+    readable: ReadablePassages | None = None,
+) -> api.RecordApi:
     """The part of the API that is over the record."""
+    asked = interactions or store.interactions
+    works = Casework(
+        cases=store.escalations, interactions=asked, readable=readable or ReadsEverything()
+    )
     return api.RecordApi(
         tenant="default",
         searches=store.searches,
         cases=store.escalations,
-        interactions=interactions or store.interactions,
+        works=works,
+        interactions=asked,
         usage=store.usage,
     )
 

@@ -19,8 +19,8 @@ from bot.chat.commands.run_followers import RunFollowers
 from bot.chat.commands.run_leases import RunLease, RunLeases
 from bot.chat.commands.run_message import Clock, Screen
 from bot.chat.commands.run_status import RunWatcher
-from bot.domain.cases import Act, Actor, Case, CaseStep
-from bot.domain.interactions import Escalation, Outcome, PostedRef
+from bot.domain.cases import NO_DETAIL, Act, ActDetail, Actor, Case, CaseStep
+from bot.domain.interactions import Escalation, Outcome, PostedRef, Reply
 from bot.domain.messages import InteractionId, Message, Platform, Policy
 from bot.domain.ports import AnswersInquiries, Channel, Introduces
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
@@ -76,6 +76,14 @@ class CaseOnPlatform:
         await self.channel.deliver(replace(delivery(asked, response), outcome=outcome))
         return asked.interaction_id
 
+    async def ask_before(self, text: str, answer: str, *, id: str, user: str = "") -> Message:  # noqa: A002
+        """Record an answered question of the same thread; ask the case's own after it."""
+        question = self.question
+        author = replace(question.author, id=user or question.author.id)
+        asked = replace(question, id=id, text=text, author=author)
+        await record_answer(self.store, asked, Outcome(Reply(answer, "generic"), TRACE))
+        return asked
+
     async def act(
         self,
         what: Act,
@@ -83,9 +91,10 @@ class CaseOnPlatform:
         text: str = "",
         *,
         id: InteractionId | None = None,  # noqa: A002
+        detail: ActDetail = NO_DETAIL,
     ) -> Case:
         case_id = id or self.question.interaction_id
-        return await self.context.casework.act("acme", case_id, what, actor, text)
+        return await self.context.casework.act("acme", case_id, what, actor, text, detail)
 
     async def news(self) -> None:
         """Tell all that is due, as the running bot does at once."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Hashable
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -84,17 +85,20 @@ def sharing_statements(create: Callable[..., AsyncEngine]) -> Callable[..., Asyn
 def copying_empty_records(migrate: Callable[[str], None], folder: Path) -> Callable[[str], None]:
     """Return a ``migrate`` that copies a migrated SQLite file to where there is none."""
     empty = folder / "empty.sqlite"
+    one_at_a_time = threading.Lock()
 
     def migrate_or_copy(url: str) -> None:
         parsed = make_url(url)
         if parsed.get_backend_name() == "sqlite" and parsed.database:
             file = Path(parsed.database)
-            if not file.exists():
-                if not empty.exists():
-                    migrate(f"sqlite+aiosqlite:///{empty}")
-                file.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(empty, file)
-                return
+            # Without the lock, a second thread would open a file that is half copied.
+            with one_at_a_time:
+                if not file.exists():
+                    if not empty.exists():
+                        migrate(f"sqlite+aiosqlite:///{empty}")
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(empty, file)
+                    return
         migrate(url)
 
     return migrate_or_copy

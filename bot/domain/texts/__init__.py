@@ -7,12 +7,13 @@ the translations (``de.po``); the message ids are the English texts.
 
 from __future__ import annotations
 
+import functools
 import gettext
 import string
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 FOLDER: Final = Path(__file__).parent
 DEFAULT: Final = "en"
@@ -99,6 +100,18 @@ class Language:
         """Return a text in this language; a plain str is data and stays as it is."""
         return self.write(text.origin) if isinstance(text, Text) else text
 
+    def render_all(self, payload: object) -> Any:  # noqa: ANN401 - of the shape that was given
+        """Return a payload of mappings and sequences with all its texts in this language."""
+        match payload:
+            case Text():
+                return self.write(payload.origin)
+            case Mapping():
+                return {name: self.render_all(value) for name, value in payload.items()}
+            case list() | tuple():
+                return [self.render_all(each) for each in payload]
+            case _:
+                return payload
+
     def write(self, origin: Origin) -> str:
         """Return a message with its values in this language."""
         match origin:
@@ -155,6 +168,16 @@ def number_text(english: str) -> Text:
 def changed(text: str, change: Callable[[str], str]) -> str:
     """Return a text with its words changed in whatever language they are read."""
     return Text.of(Changed(text, change)) if isinstance(text, Text) else change(text)
+
+
+def on_texts(change: Callable[[str], str]) -> Callable[[str], str]:
+    """Make a function of words one of texts, whose words it changes in the reader's language."""
+
+    @functools.wraps(change)
+    def on_text(text: str) -> str:
+        return changed(text, change)
+
+    return on_text
 
 
 def placeholders(message: str) -> frozenset[str]:

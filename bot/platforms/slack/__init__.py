@@ -18,6 +18,7 @@ from bot.chat.actions import ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandSenders, parse_admins
 from bot.chat.commands.run_followers import RunFollowers, run_followers
+from bot.chat.showing_more import SeeMore
 from bot.chat.thread_replies import ThreadReplies
 from bot.escalations.cards import CardActions
 from bot.platforms.slack.actions.answer_buttons import AnswerButtons, ExplanationModals
@@ -37,6 +38,7 @@ from bot.platforms.slack.notices import AskerButtons
 from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.people_channel import CaseButtons
 from bot.platforms.slack.reindex_runs import ReindexListener, RunMessages
+from bot.platforms.slack.showing_more import SeeMoreButton
 from bot.platforms.slack.slash_commands import COMMAND_SPELLING, SlashCommands
 from bot.platforms.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.platforms.slack.thread_replies import SlackThreadReplies, sees_channel
@@ -227,6 +229,9 @@ def case_listeners(channel: SlackChannel, context: ChatContext) -> Sequence[List
     )
     return (
         CaseButtons(context, targets, cards, presses, channel.client),
+        SeeMoreButton(
+            SeeMore(targets, context.casework, cards, context.directory), presses, channel.client
+        ),
         KeepButton(context.keeping, targets, cards, presses, channel.client),
         AskerButtons(context.casework, targets, presses),
     )

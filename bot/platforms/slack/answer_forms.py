@@ -12,6 +12,7 @@ from bot.chat.answer_keeping import AnswerKeeping, KeepingForm
 from bot.chat.response_view import reader_label
 from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId
+from bot.domain.texts import join_texts, tr
 from bot.escalations.cards import CardActions
 from bot.escalations.case_view import KEEP_LABEL
 from bot.learning.answer_csv import day_of_text
@@ -29,6 +30,7 @@ from bot.platforms.slack.actions.interactivity import (
     typed_value,
 )
 from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.payloads.actions import CASE_KEEP, KEEP_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
 from bot.platforms.slack.payloads.markup import escaped_label
@@ -53,17 +55,17 @@ def keep_modal(form: KeepingForm, case_id: InteractionId) -> Mapping[str, object
 def _blocks(form: KeepingForm) -> Iterator[Block]:
     written = form.content
     question = {**text_input(LONGEST_QUESTION), "multiline": False}
-    yield input_block(QUESTION, "Question", _begun(question, written.question), form.hint)
+    yield input_block(QUESTION, tr("Question"), _begun(question, written.question), form.hint)
     if form.near:
         named = [f"\u2022 {escaped_label(each)}" for each in form.near[:_MOST_NEAR]]
-        yield section("\n".join(["Answers to nearly the same question:", *named]))
-    yield input_block(TEXT, "Answer", _begun(text_input(_LONGEST_FIELD), written.text))
+        yield section(join_texts("\n", [tr("Similar answers:"), *named]))
+    yield input_block(TEXT, tr("Answer"), _begun(text_input(_LONGEST_FIELD), written.text))
     variants = _begun(text_input(_LONGEST_FIELD), "\n".join(written.variants))
-    yield input_block(VARIANTS, "Other ways to ask it, one a line", variants, optional=True)
-    yield input_block(READERS, "Who may read it", _readers_menu(form))
+    yield input_block(VARIANTS, tr("Other ways to ask it, one per line"), variants, optional=True)
+    yield input_block(READERS, tr("Who can read it"), _readers_menu(form))
     until = written.valid_until
     date = {"initial_date": until.date().isoformat()} if until else {}
-    yield input_block(UNTIL, "Review again on", {"type": "datepicker", **date})
+    yield input_block(UNTIL, tr("Review again on"), {"type": "datepicker", **date})
 
 
 def _begun(element: Block, text: str) -> Block:
@@ -79,7 +81,7 @@ def _readers_menu(form: KeepingForm) -> Block:
     chosen = [option for each, option in options.items() if each in form.content.chosen]
     menu = {
         "type": "multi_static_select",
-        "placeholder": plain_text("Nobody"),
+        "placeholder": plain_text(tr("Nobody")),
         "options": list(options.values()),
     }
     return {**menu, "initial_options": chosen} if chosen else menu
@@ -126,7 +128,8 @@ class KeepButton:
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
         kept = modal(KEEP_FORM, KEEP_LABEL, (section(self._keeping.outcome),))
-        await submit_modal(ack, QUESTION, self._keep(body, view), then=kept)
+        keeping, language = self._keep(body, view), language_of(self._client.web)
+        await submit_modal(ack, QUESTION, keeping, then=kept, language=language)
 
     async def _keep(self, body: dict[str, object], view: dict[str, object]) -> None:
         case_id = interaction_named(text_at(view, "private_metadata"))

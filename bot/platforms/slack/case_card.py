@@ -11,22 +11,25 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
-from bot.answering.reply_text import MISSING_INTRO
+from bot.chat.excerpts import excerpt
 from bot.chat.response_view import ESCALATION_REASONS, case_pages, web_url
 from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
 from bot.chat.votes import JUDGED_INTRO, judgement_text
 from bot.domain.cases import Act, Case, CaseStep
 from bot.domain.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.messages import Message
+from bot.domain.texts import changed, join_texts, tr
 from bot.escalations.case_view import (
     KEEP_LABEL,
     KEEP_ON_BOARD,
     KEEP_QUESTION,
+    CaseButton,
     CaseLinks,
     CaseView,
     acts_in,
     askers_text,
     buttons_for_people,
+    card_buttons,
     case_form,
     hidden_pages,
     is_keepable,
@@ -41,6 +44,7 @@ from bot.escalations.lifecycle import display_name
 from bot.platforms.slack.actions.interactivity import input_block, modal, text_input
 from bot.platforms.slack.payloads.actions import (
     ASSIGN_FORM,
+    CASE_ASK_MORE,
     CASE_ASSIGN,
     CASE_CLAIM,
     CASE_DECLINE,
@@ -49,6 +53,7 @@ from bot.platforms.slack.payloads.actions import (
     CASE_RELEASE,
     CASE_REPLY,
     CASE_RESOLVE,
+    CASE_SEE_MORE,
     DECLINE_FORM,
     NOTE_FORM,
     REPLY_FORM,
@@ -76,6 +81,8 @@ CARD_BUTTONS: Mapping[Act, str] = {
     "decline": CASE_DECLINE,
     "assign": CASE_ASSIGN,
     "note": CASE_NOTE,
+    "ask_more": CASE_ASK_MORE,
+    "see_more": CASE_SEE_MORE,
 }
 """The action ids of a card's buttons."""
 
@@ -88,6 +95,7 @@ _BLOCKS_LIMIT = 9_000
 
 _MOST_STEPS = 3
 _LINE_LENGTH = 250
+_ANSWER_LENGTH = 600
 _STEP = 10
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _USER = re.compile(r"[UW][A-Z0-9]{2,}")
@@ -102,11 +110,11 @@ def case_card(message: Message, view: CaseView, links: CaseLinks, *, now: dateti
         *_pages(view.finding, links, now),
         *_before(view.before),
     ]
-    state = "\n".join([_state(view), *_history(view.steps), *_keep(view, links)])
+    state = join_texts("\n", [_state(view), *_history(view.steps), *_keep(view, links)])
     parts = [each for part in (question, *found) for each in split(part, SECTION_LIMIT)]
     # The context is cut between lines, so that no mark is broken.
     blocks = (*map(section, _fitting(parts)), context(split(state, SECTION_LIMIT)[0]))
-    text = split("\n\n".join([question, state, *found]), _ALONE_LIMIT)[0]
+    text = split(join_texts("\n\n", [question, state, *found]), _ALONE_LIMIT)[0]
     pressed = _buttons(view)
     with_buttons = (MessageForm(text, (*blocks, pressed)),) if pressed else ()
     return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
@@ -131,11 +139,17 @@ def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     text = split(
         without_direction_marks(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part))
     )[0]
-    who = f"{_asker(message, view)}{case.asker_mark}"
-    opening = f"*A question for a person* from {who}: {ESCALATION_REASONS[case.reason]}"
-    unread = f" \u00b7 {THREAD_IS_ASKED_ABOUT}" if buttons_for_people(case) else ""
-    asked = f"\n*{askers}*" if (askers := askers_text(case)) else ""
-    return f"{opening}\n{_quoted(text)}{asked}\n{_where(message, links)}{unread}"
+    opening = tr(
+        "*A question for a person* from {who}: {reason}",
+        who=join_texts("", (_asker(message, view), case.asker_mark)),
+        reason=ESCALATION_REASONS[case.reason],
+    )
+    where: str = _where(message, links)
+    if buttons_for_people(case):
+        where = join_texts(" \u00b7 ", (where, THREAD_IS_ASKED_ABOUT))
+    askers = askers_text(case)
+    asked = [changed(askers, "*{}*".format)] if askers else []
+    return join_texts("\n", (opening, _quoted(text), *asked, where))
 
 
 def _asker(message: Message, view: CaseView) -> str:
@@ -146,22 +160,34 @@ def _asker(message: Message, view: CaseView) -> str:
 
 
 def _where(message: Message, links: CaseLinks) -> str:
-    origin = "Asked in a direct message" if message.private else "Asked in a channel"
+    thread: str = tr("Asked in a direct message") if message.private else tr("Asked in a channel")
     if is_command(message):
-        origin = "Asked by a command"
-    thread = f"<{links.thread}|Open the thread>" if links.thread else origin
+        thread = tr("Asked with a command")
+    if links.thread:
+        thread = _linked(links.thread, tr("Open thread"))
     board = web_url(links.board)
-    return f"{thread} \u00b7 <{board}|Open on the board>" if board else thread
+    if not board:
+        return thread
+    return join_texts(" \u00b7 ", (thread, _linked(board, tr("Open on the board"))))
+
+
+def _linked(url: str, label: str) -> str:
+    return join_texts("", (f"<{url}|", label, ">"))
 
 
 def _missing_from_pages(finding: SearchFinding | None) -> list[str]:
     """Return what the given answer says is missing from the pages."""
-    return [f"*{MISSING_INTRO}* {_line(finding.missing)}"] if finding and finding.missing else []
+    if finding is None or not finding.missing:
+        return []
+    missing = _line(excerpt(finding.missing, _LINE_LENGTH))
+    return [tr("*The wiki doesn't say:* {missing}", missing=missing)]
 
 
 def _judgement(view: CaseView) -> list[str]:
     """Return why the asker judged the given answer as no help."""
-    return [f"*{JUDGED_INTRO}* {_line(judgement_text(view.judged))}"] if view.judged else []
+    if view.judged is None:
+        return []
+    return [join_texts(" ", (bold(JUDGED_INTRO), _line(judgement_text(view.judged))))]
 
 
 def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> list[str]:
@@ -170,24 +196,32 @@ def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> li
         return []
     lines = source_lines(case_pages(finding, links.public_url), now)
     if hidden := hidden_pages(finding):
-        lines.append(f"_{hidden}_")
+        lines.append(join_texts("", ("_", hidden, "_")))
     if not lines:
         return []
-    listed = "\n".join([f"*{pages_heading(finding)}*", *lines])
+    listed = join_texts("\n", [bold(pages_heading(finding)), *lines])
     return [part for part in split(listed, SECTION_LIMIT) if part]
 
 
 def _before(exchanges: Sequence[EarlierExchange]) -> list[str]:
-    if not exchanges:
+    """Return the earlier exchanges, each a part of its own: one that has no room is left out."""
+    said = [_exchange(each) for each in exchanges]
+    if not said:
         return []
-    return ["\n".join(["*Said so far*", *map(_exchange, exchanges)])]
+    return [join_texts("\n", (tr("*Conversation so far*"), said[0])), *said[1:]]
 
 
 def _exchange(exchange: EarlierExchange) -> str:
-    answer = "_an answer from pages that not everyone may read_"
+    answer: str = tr("_an answer from pages that not everyone can read_")
     if not exchange.withheld:
-        answer = _line(_QUOTED.sub("", exchange.answer)) or "_no answer_"
-    return f"\u2022 {_line(exchange.question)}\n   \u2192 {answer}"
+        answer = _answer(_QUOTED.sub("", exchange.answer)) or tr("_no answer_")
+    return join_texts("", (f"\u2022 {_line(exchange.question)}\n\u2192 ", answer))
+
+
+def _answer(text: str) -> str:
+    """Return the beginning of an answer, with its code and tables whole or left out."""
+    safe = disarm(without_direction_marks(text))
+    return to_mrkdwn(excerpt(safe, _ANSWER_LENGTH, lambda part: len(escaped(part))))
 
 
 def _history(steps: Sequence[CaseStep]) -> list[str]:
@@ -198,18 +232,19 @@ def _history(steps: Sequence[CaseStep]) -> list[str]:
 def _step(step: CaseStep) -> str:
     name = inert(without_direction_marks(display_name(step.actor.name if step.actor else "")))
     words = f": {_line(step.text)}" if step.text else ""
-    return f"{name} {inert(step_label(step))} {time_ago(step.at)}{words}"
+    did = join_texts(" ", (name, inert(step_label(step)), time_ago(step.at)))
+    return join_texts("", (did, words))
 
 
 def _state(view: CaseView) -> str:
     status = bold(without_direction_marks(status_text(view)))
-    return f"{status} \u00b7 {time_ago(state_since(view.case))}"
+    return join_texts(" \u00b7 ", (status, time_ago(state_since(view.case))))
 
 
 def _keep(view: CaseView, links: CaseLinks) -> list[str]:
     """Return the link that keeps the answer of an answered case on the board."""
     link = web_url(keep_link(view, links.public_url))
-    return [f"{KEEP_QUESTION} <{link}|{KEEP_ON_BOARD}>"] if link else []
+    return [join_texts(" ", (KEEP_QUESTION, _linked(link, KEEP_ON_BOARD)))] if link else []
 
 
 def with_case_buttons(forms: MessageForms, case: Case) -> MessageForms:
@@ -222,21 +257,29 @@ def with_case_buttons(forms: MessageForms, case: Case) -> MessageForms:
 
 
 def _buttons(view: CaseView) -> Block | None:
-    offered = _offered(view.case)
+    offered = _as_buttons(view.case, card_buttons(view))
     if is_keepable(view):
         offered.append(button(KEEP_LABEL, CASE_KEEP, view.case.interaction_id))
     return actions(offered) if offered else None
 
 
 def _offered(case: Case) -> list[Block]:
+    return _as_buttons(case, buttons_for_people(case))
+
+
+def _as_buttons(case: Case, offers: Sequence[CaseButton]) -> list[Block]:
     return [
         button(each.label, CARD_BUTTONS[each.act], case.interaction_id, primary=each.first)
-        for each in buttons_for_people(case)
+        for each in offers
     ]
 
 
 def _line(text: str) -> str:
     """Return text on one line without live markup; cut text ends in a mark."""
+    return changed(text, _plain_line)
+
+
+def _plain_line(text: str) -> str:
     line = disarm(without_direction_marks(text))
     for room in range(_LINE_LENGTH, 0, -_STEP):
         shown = escaped_label(clip(line, room))
@@ -264,10 +307,10 @@ CASE_MODALS: Mapping[str, Act] = {
 """The acts of the modals, by callback id."""
 
 _MODAL_TITLES: Mapping[Act, tuple[str, str]] = {
-    "reply": (REPLY_FORM, "Reply"),
-    "decline": (DECLINE_FORM, "Not for us"),
-    "assign": (ASSIGN_FORM, "Give to a colleague"),
-    "note": (NOTE_FORM, "Note"),
+    "reply": (REPLY_FORM, tr("Reply")),
+    "decline": (DECLINE_FORM, tr("Not for us")),
+    "assign": (ASSIGN_FORM, tr("Assign to a colleague")),
+    "note": (NOTE_FORM, tr("Note")),
 }
 """The callback ids and titles of the modals."""
 
@@ -283,12 +326,12 @@ def case_modal(act: Act, case: Case) -> Mapping[str, object]:
     question = split(case.question, _MODAL_QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
     quoted = _quoted(question)
     element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}
-    colleague = {"type": "users_select", "placeholder": plain_text("Somebody of this channel")}
-    assignee = (input_block(ASSIGNEE_FIELD, "Who should have it", colleague),)
+    colleague = {"type": "users_select", "placeholder": plain_text(tr("Someone from this channel"))}
+    assignee = (input_block(ASSIGNEE_FIELD, tr("New owner"), colleague),)
     blocks = (
         section(split(quoted, 2 * _MODAL_QUESTION_LENGTH)[0]),
         *(assignee if act == "assign" else ()),
         input_block(TEXT_FIELD, form.label, element, form.hint),
     )
     name, title = _MODAL_TITLES[act]
-    return modal(name, title, blocks, submit="Send", private_metadata=case.interaction_id)
+    return modal(name, title, blocks, submit=tr("Send"), private_metadata=case.interaction_id)

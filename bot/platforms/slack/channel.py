@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import Literal
 
 import aiohttp
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.chat.adapters import NullNotes
 from bot.domain import health
@@ -18,15 +17,17 @@ from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import Activity, Message, Stage
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
+from bot.domain.texts import load_catalogue
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.platforms.slack.bot_identity import BotIdentity, SlackHealth
 from bot.platforms.slack.client.api import SlackClient
+from bot.platforms.slack.client.posting import TextWebClient
 from bot.platforms.slack.client.rate_limits import ApiCaller
 from bot.platforms.slack.drafts import Drafts
 from bot.platforms.slack.health_checks import PEOPLE_PART, HealthChecks
 from bot.platforms.slack.members import Colleagues, MentionNames
-from bot.platforms.slack.messages.intake import Files
+from bot.platforms.slack.messages.files import Files
 from bot.platforms.slack.messages.progress import ProgressStatus, ReplyOrder
 from bot.platforms.slack.messages.replies import CommandReplies, PrivateReplies, Replies
 from bot.platforms.slack.messages.sessions import AgentSessions
@@ -54,12 +55,13 @@ def connect(
             "Slack needs SLACK_BOT_TOKEN (OAuth & Permissions), and SLACK_SIGNING_SECRET (Basic "
             "Information) or SLACK_APP_TOKEN; set them."
         )
-    web = AsyncWebClient(
+    web = TextWebClient(
         token=token.get_secret_value(),
         base_url=settings.slack_api_url,
         timeout=_TIMEOUT_SECONDS,
         retry_handlers=[],  # ApiCaller retries; a client that did so too would double messages.
     )
+    web.language = load_catalogue(settings.ui_language).default
     client = SlackClient(web, caller or ApiCaller())
     return SlackChannel(client, settings, notes or NullNotes())
 

@@ -34,6 +34,7 @@ from bot.chat.commands.executor import NOT_FOR_OUTSIDERS, CommandExecutor, Comma
 from bot.chat.commands.types import CommandCaller, Done, Refused
 from bot.domain.errors import BotError
 from bot.domain.markdown import clip
+from bot.domain.texts import join_texts, tr
 from bot.platforms.slack.actions.interactivity import (
     input_block,
     modal,
@@ -42,6 +43,7 @@ from bot.platforms.slack.actions.interactivity import (
     submitted_field,
 )
 from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import SETTINGS_FORM
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at
@@ -62,13 +64,13 @@ _VALUE_PREFIX = "="
 """Precedes every value, as Slack accepts no empty one."""
 
 _ON = "on"
-_FOLLOW_UPS = "In a thread that I am in, I need not be mentioned again."
-_TITLE = "Settings"
-_OPEN_AGAIN = "To change them: /frontdesk settings"
-_PEOPLE = "Where people are asked"
-_USUAL = "None chosen means the usual place. I have to be in the channel."
-_REVIEWERS = "Who judges what I would have said"
-_REVIEWERS_HINT = "Members of this channel; each gets the drafts in a direct message."
+_FOLLOW_UPS = tr("In threads I'm in, no mention is needed.")
+_TITLE = tr("Settings")
+_OPEN_AGAIN = tr("To change them: {command}", command="/frontdesk settings")
+_PEOPLE = tr("Where people are asked")
+_USUAL = tr("If none is selected, the usual place is used. I have to be in the channel.")
+_REVIEWERS = tr("Who rates what I would have said")
+_REVIEWERS_HINT = tr("Members of this channel; each gets the drafts in a direct message.")
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{2,}")
 
 
@@ -79,7 +81,7 @@ def settings_modal(
     about = {"channel": channel, "response_url": response_url, "version": form.version}
     blocks = tuple(_blocks(form, channel))
     metadata = json.dumps(about)
-    return modal(SETTINGS_FORM, _TITLE, blocks, submit="Save", private_metadata=metadata)
+    return modal(SETTINGS_FORM, _TITLE, blocks, submit=tr("Save"), private_metadata=metadata)
 
 
 def outdated_modal(form: ChannelSettingsForm) -> dict[str, object]:
@@ -87,8 +89,8 @@ def outdated_modal(form: ChannelSettingsForm) -> dict[str, object]:
 
     Not as a form: in an updated modal Slack keeps what was entered in fields of the same ids.
     """
-    now = (f"{name}: {words}" for name, words in policy_in_words(form.policy))
-    text = "\n".join((SETTINGS_CHANGED, "", *now, "", _OPEN_AGAIN))
+    now = (join_texts(": ", each) for each in policy_in_words(form.policy))
+    text = join_texts("\n", (SETTINGS_CHANGED, "", *now, "", _OPEN_AGAIN))
     return {**modal(SETTINGS_FORM, _TITLE, [section(escaped(clip(text, _MOST_SHOWN)))])}
 
 
@@ -120,26 +122,30 @@ def is_channel_id(people: str) -> bool:
 
 def _blocks(form: ChannelSettingsForm, channel: str) -> Iterator[Block]:
     policy = form.policy
-    yield section(f"What <#{channel}> allows. It holds for everybody there.")
-    yield input_block(
-        "answers", "I answer", _with_options("radio_buttons", form.answers, policy.answers)
+    yield section(
+        tr("Settings of {channel}. They apply to everyone there.", channel=f"<#{channel}>")
     )
-    yield _checkbox("follow_ups", "Follow-ups", _FOLLOW_UPS, on=policy.follow_ups)
+    yield input_block(
+        "answers", tr("I answer"), _with_options("radio_buttons", form.answers, policy.answers)
+    )
+    yield _checkbox("follow_ups", tr("Follow-ups"), _FOLLOW_UPS, on=policy.follow_ups)
     spaces = current_values(policy).spaces
     if form.spaces and len(spaces) <= _MOST_OPTIONS:
         menu = _multi_menu(form.space_choices, spaces)
-        yield input_block("spaces", "Spaces that I answer from", menu, optional=True)
+        yield input_block("spaces", tr("Spaces I answer from"), menu, optional=True)
     people = policy.people
     yield input_block("people", _PEOPLE, _channel_menu(people), _people_hint(people), optional=True)
     yield input_block(
-        "model", "Answers are made by", _with_options("static_select", form.models, policy.model)
+        "model", tr("Answers come from"), _with_options("static_select", form.models, policy.model)
     )
-    reviewers = {"type": "multi_users_select", "placeholder": plain_text("Nobody")}
+    reviewers = {"type": "multi_users_select", "placeholder": plain_text(tr("Nobody"))}
     chosen = {"initial_users": sorted(policy.reviewers)} if policy.reviewers else {}
     yield input_block(
         "reviewers", _REVIEWERS, {**reviewers, **chosen}, _REVIEWERS_HINT, optional=True
     )
-    yield _checkbox("other_bots", "Other bots", "Other bots may ask me.", on=policy.other_bots)
+    yield _checkbox(
+        "other_bots", tr("Other bots"), tr("Other bots can ask me."), on=policy.other_bots
+    )
 
 
 def _checkbox(field: Field, label: str, text: str, *, on: bool) -> Block:
@@ -154,7 +160,7 @@ def _multi_menu(choices: Sequence[Choice], chosen: Sequence[str]) -> Block:
     """Return a menu of all choices, in groups if they exceed the limit of one list."""
     first = [_option(choice) for choice in choices if choice.value in chosen]
     begun = {"initial_options": first} if first else {}
-    menu = {"type": "multi_static_select", "placeholder": plain_text("No space"), **begun}
+    menu = {"type": "multi_static_select", "placeholder": plain_text(tr("No space")), **begun}
     if len(choices) <= _MOST_OPTIONS:
         return {**menu, "options": [_option(choice) for choice in choices]}
     starts = range(0, min(len(choices), _MOST_OPTIONS**2), _MOST_OPTIONS)
@@ -170,7 +176,7 @@ def _channel_menu(people: str) -> Block:
     chosen = {"initial_conversation": people} if is_channel_id(people) else {}
     return {
         "type": "conversations_select",
-        "placeholder": plain_text("The usual place"),
+        "placeholder": plain_text(tr("The usual place")),
         "filter": {"include": ["public", "private"], "exclude_external_shared_channels": True},
         **chosen,
     }
@@ -180,7 +186,7 @@ def _people_hint(people: str) -> str:
     """Return the hint below the channel menu, which can't show every value."""
     if is_channel_id(people) or not people:
         return _USUAL
-    return f"Now {clip(people, _SHORT)}; choose a channel to change it."
+    return tr("Currently {place}; choose a channel to change it.", place=clip(people, _SHORT))
 
 
 def _with_options(kind: str, choices: Sequence[Choice], chosen: str) -> Block:
@@ -203,13 +209,13 @@ def _selected_values(view: Event, field: Field) -> list[str]:
     return [each.removeprefix(_VALUE_PREFIX) for each in selected_values(view, field)]
 
 
-_DIRECT = (
-    "A direct conversation has no settings. Say this in the channel that they are for: "
-    "/frontdesk settings"
+_DIRECT = tr(
+    "A direct conversation has no settings. Use this in the channel: {command}",
+    command="/frontdesk settings",
 )
-_NOT_THERE = (
-    "I'm not in that channel, or another company shares it. Invite me there first, or choose "
-    "another."
+_NOT_THERE = tr(
+    "I'm not in that channel, or it is shared with another company. Invite me first, or choose "
+    "another one."
 )
 log = structlog.get_logger(__name__)
 
@@ -242,7 +248,7 @@ class SettingsDialog:
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
         user = id_at(object_at(body, "user"), "id")
-        about = modal_metadata(view)
+        about, language = modal_metadata(view), language_of(self.channel.client.web)
         channel = id_at(about, "channel")
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
@@ -258,9 +264,9 @@ class SettingsDialog:
                 self.channel.background.run(told, what="told of settings")
                 await ack()
             case OutdatedSettings(form):
-                await ack(response_action="update", view=outdated_modal(form))
+                await ack(response_action="update", view=language.render_all(outdated_modal(form)))
             case errors:
-                await ack(response_action="errors", errors=errors)
+                await ack(response_action="errors", errors=language.render_all(errors))
 
     async def _save(
         self, user: str, channel: str, version: str, view: Event

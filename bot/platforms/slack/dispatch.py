@@ -12,13 +12,15 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast
 
 import structlog
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.listener_matcher.async_builtins import AsyncBuiltinListenerMatcher
+from slack_bolt.listener_matcher.async_listener_matcher import AsyncListenerMatcher
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 from slack_sdk.signature import SignatureVerifier
@@ -121,7 +123,31 @@ def bolt_app(settings: Settings, listeners: Sequence[Listener]) -> AsyncApp:
         listener.register(bolt)
     bolt.event(re.compile(".*"))(_acknowledge)
     bolt.error(_on_error)
+    _match_directly(bolt)
     return bolt
+
+
+class _BodyMatcher(AsyncListenerMatcher):
+    """Asks whether a listener is for a request, by the request's body alone."""
+
+    def __init__(self, matches: Callable[..., Awaitable[bool]]) -> None:
+        self._matches = matches
+
+    async def async_matches(self, req: AsyncBoltRequest, resp: BoltResponse) -> bool:  # noqa: ARG002 - Bolt's signature
+        return await self._matches(body=req.body)
+
+
+def _match_directly(bolt: AsyncApp) -> None:
+    """Spare Bolt's own matchers all arguments but the body.
+
+    Bolt makes some thirty objects for each listener that it asks, a third of what an event costs.
+    """
+    for listener in bolt._async_listeners:  # noqa: SLF001 - it has no other name
+        matchers = listener.matchers
+        for position, matcher in enumerate(matchers):
+            if isinstance(matcher, AsyncBuiltinListenerMatcher) and matcher.arg_names == ["body"]:
+                asked = cast("Callable[..., Awaitable[bool]]", matcher.func)
+                cast("list[AsyncListenerMatcher]", matchers)[position] = _BodyMatcher(asked)
 
 
 def _authorize_configured_token(settings: Settings) -> Authorize:

@@ -17,6 +17,7 @@ from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, tr
 from bot.learning.shadow_mode import (
     VERDICT_WORDS,
     DraftReview,
@@ -52,8 +53,8 @@ def draft_messages(draft: Delivery, link: str, *, now: datetime) -> tuple[Messag
     outcome, message = draft.outcome, draft.message
     buttons = actions(
         [
-            button("Right", DRAFT_RIGHT, draft.interaction_id),
-            button("Wrong", DRAFT_WRONG, draft.interaction_id),
+            button(tr("Correct"), DRAFT_RIGHT, draft.interaction_id),
+            button(tr("Wrong"), DRAFT_WRONG, draft.interaction_id),
         ]
     )
     rendered = replace(render(outcome.response, private=False, remarks=outcome.remarks), footer="")
@@ -63,11 +64,14 @@ def draft_messages(draft: Delivery, link: str, *, now: datetime) -> tuple[Messag
 
 def _opening(message: Message, link: str) -> MessageForms:
     quoted = escaped(message.text[:_QUESTION_LENGTH]).replace("\n", "\n> ")
-    where = mrkdwn_link(link, "Open the question") if link else "The question can't be linked."
-    text = (
-        f"*A draft for <#{message.thread.channel}>.* Nothing was posted there; only its reviewers "
-        f"see this.\n> {quoted}\n{where}\nI would have said:"
+    where: str = tr("There is no link to the question.")
+    if link:
+        where = mrkdwn_link(link, tr("Open question"))
+    opening = tr(
+        "*A draft for {channel}.* Nothing was posted there; only the reviewers see this.",
+        channel=f"<#{message.thread.channel}>",
     )
+    text = join_texts("\n", (opening, f"> {quoted}", where, tr("I would have said:")))
     return (MessageForm(text, (section(text),)), MessageForm(text))
 
 

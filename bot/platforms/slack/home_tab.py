@@ -27,10 +27,11 @@ from bot.chat.commands.overview import (
     waiting_text,
 )
 from bot.domain.concurrency import BackgroundTasks
+from bot.domain.texts import join_texts, tr
 from bot.escalations.own_cases import CaseLine
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.payloads.events import id_at
-from bot.platforms.slack.payloads.markup import escaped
+from bot.platforms.slack.payloads.markup import bold, escaped
 from bot.platforms.slack.rendering import Block, context, mrkdwn_link, section
 from rag.types import BoundedDict
 
@@ -43,7 +44,9 @@ _MOST_BLOCKS = 100
 
 _MOST_CHANNELS = 25
 _CHANNEL = re.compile(r"^slack:([A-Z0-9]+)$")
-_HOW_TO_CHANGE = "`/frontdesk settings` in a channel shows and changes what it allows."
+_HOW_TO_CHANGE = tr(
+    "{command} in a channel shows and changes its settings.", command="`/frontdesk settings`"
+)
 
 
 @dataclass(slots=True)
@@ -144,24 +147,27 @@ def home_blocks(overview: Overview, now: datetime) -> Iterator[Block]:
             yield section(_case_text(each, now))
     if overview.cases.waiting is not None:
         yield context(escaped(waiting_text(overview.cases.waiting)))
-    yield _header("What you can ask")
-    yield section(escaped("\n".join(space_lines(overview.spaces, now))))
+    yield _header(tr("What you can ask"))
+    yield section(escaped(join_texts("\n", space_lines(overview.spaces, now))))
     if overview.channels:
         yield _header(CHANNELS_TITLE)
-        yield section("\n".join([_channels_text(overview.channels), _HOW_TO_CHANGE]))
+        yield section(join_texts("\n", [_channels_text(overview.channels), _HOW_TO_CHANGE]))
 
 
 def _channels_text(channels: Sequence[str]) -> str:
     """Return channels, Slack's own as links with their names; so many as a section holds."""
     named = [_CHANNEL.sub(r"<#\1>", escaped(each)) for each in channels[:_MOST_CHANNELS]]
     more = len(channels) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
+    listed = ", ".join(named)
+    return tr("{names} and {more} more", names=listed, more=more) if more else listed
 
 
 def _header(title: str) -> Block:
-    return section(f"*{escaped(title)}*")
+    return section(bold(title))
 
 
 def _case_text(case: CaseLine, now: datetime) -> str:
-    link = f" · {mrkdwn_link(case.link, 'Open')}" if case.link else ""
-    return f"{escaped(case.question)}\n_{escaped(status_line(case, now))}_{link}"
+    status = join_texts("", ("_", escaped(status_line(case, now)), "_"))
+    if case.link:
+        status = join_texts(" · ", (status, mrkdwn_link(case.link, tr("Open"))))
+    return join_texts("\n", (escaped(case.question), status))

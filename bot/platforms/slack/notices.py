@@ -14,22 +14,24 @@ from functools import partial
 
 from slack_bolt.app.async_app import AsyncApp
 
-from bot.chat.actions import ActionTargets, interaction_named
+from bot.chat.actions import ActionTargets, interaction_named, step_number
 from bot.chat.response_view import web_url
-from bot.domain.cases import Act, Case, Notice
+from bot.domain.cases import NO_DETAIL, Act, ActDetail, Case, Notice
 from bot.domain.errors import BotError, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, split
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, on_texts, tr
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text
 from bot.escalations.case_view import CaseButton, platform_of, reminder_text
 from bot.escalations.casework import Casework
+from bot.escalations.lifecycle import CONSENTS
 from bot.learning.digest import Sending
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.members import is_shared_channel
-from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_REOPEN
+from bot.platforms.slack.payloads.actions import ASKER_CLOSE, ASKER_NO, ASKER_REOPEN, ASKER_SHOW
 from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.payloads.markup import bold, escaped
 from bot.platforms.slack.payloads.metadata import (
@@ -54,7 +56,12 @@ from bot.platforms.slack.rendering import (
     section,
 )
 
-ASKER_BUTTONS: Mapping[Act, str] = {"resolve": ASKER_CLOSE, "reopen": ASKER_REOPEN}
+ASKER_BUTTONS: Mapping[Act, str] = {
+    "resolve": ASKER_CLOSE,
+    "reopen": ASKER_REOPEN,
+    "show_more": ASKER_SHOW,
+    "keep_more": ASKER_NO,
+}
 """The action ids of the asker's buttons."""
 
 _MOST_NOTICE_SECTIONS = 3
@@ -70,7 +77,7 @@ def notice_messages(
     Below the last are the buttons ``offers``, and ``remark``, a line of ours.
     """
     news = notice_text(notice)
-    opening = f"{bold(clip(news.name, 80))} {news.did}"
+    opening = join_texts(" ", (bold(clip(news.name, 80)), news.did))
     sections = [opening, *_sections(news.words)]
     parts = [
         sections[at : at + _MOST_NOTICE_SECTIONS]
@@ -80,6 +87,7 @@ def notice_messages(
     return (*(_forms(part, ()) for part in parts[:-1]), _forms(parts[-1], below))
 
 
+@on_texts
 def with_links(text: str) -> str:
     """Return a person's words, escaped; plain https addresses become links, and nothing else."""
     return "".join(_with_links(text))
@@ -106,14 +114,20 @@ def _below(notice: Notice, offers: Sequence[CaseButton], remark: str) -> tuple[B
     if not offers:
         return said_so
     row = [
-        button(each.label, ASKER_BUTTONS[each.act], notice.interaction_id, primary=each.first)
+        button(each.label, ASKER_BUTTONS[each.act], _value(notice, each.act), primary=each.first)
         for each in offers
     ]
     return (*said_so, actions(row))
 
 
+def _value(notice: Notice, act: Act) -> str:
+    """Return the value of an asker's button: the case and, for a consent, the request."""
+    case_id = notice.interaction_id
+    return f"{case_id}:{notice.number}" if act in CONSENTS else case_id
+
+
 def _forms(sections: Sequence[str], below: tuple[Block, ...]) -> MessageForms:
-    text = "\n\n".join(sections)
+    text = join_texts("\n\n", sections)
     blocks = tuple(map(section, sections))
     with_buttons = (MessageForm(text, (*blocks, *below)),) if below else ()
     return (*with_buttons, MessageForm(text, blocks), MessageForm(text))
@@ -133,11 +147,17 @@ def reminder_message(
     matter, more = reminder_text(case, notice, now)
     platform = platform_of(case)
     ours = platform == "slack"
-    question = clip(case.question, _QUESTION_LENGTH) if ours else f"Asked by {platform}."
-    quoted = f"> {with_links(question)}" if ours else with_links(question)
-    where = " \u00b7 ".join(links) or f"On the board it is {case.interaction_id}."
-    text = f"{bold(matter)}{escaped(more)}\n{quoted}\n{where}"
+    quoted: str = tr("Asked on {platform}.", platform=platform)
+    if ours:
+        quoted = f"> {with_links(clip(case.question, _QUESTION_LENGTH))}"
+    where = join_texts(" \u00b7 ", links) if links else _on_board(case)
+    said = join_texts("", (bold(matter), escaped(more)))
+    text = join_texts("\n", (said, quoted, where))
     return (MessageForm(text, (section(text),)), MessageForm(text))
+
+
+def _on_board(case: Case) -> str:
+    return tr("On the board: {id}", id=case.interaction_id)
 
 
 _LONGEST_QUESTION = 200
@@ -207,7 +227,8 @@ class AskerNotices:
         """Return a line that names a question asked by command, "" for any other question."""
         if not is_command(message):
             return ""
-        return f"You asked by command: {clip(await self._question(message), _LONGEST_QUESTION)}"
+        question = clip(await self._question(message), _LONGEST_QUESTION)
+        return tr("You asked with a command: {question}", question=question)
 
     async def _question(self, message: Message) -> str:
         """Return the question as people see it: a press that asks for them has no text."""
@@ -234,12 +255,14 @@ class AskerButtons:
             self.presses.on(bolt, name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> None:
-        case_id = interaction_named(press.value)
+        value, _, number = press.value.partition(":")
+        case_id = interaction_named(value)
         actor = await self.targets.asker(case_id, press.presser)
-        await self.casework.act(self.targets.tenant, case_id, act, actor)
+        detail = ActDetail(about=step_number(number)) if act in CONSENTS else NO_DETAIL
+        await self.casework.act(self.targets.tenant, case_id, act, actor, detail=detail)
 
 
-_SHARED = "Another company reads this channel, so no digest is sent there."
+_SHARED = "Another company can read this channel, so no digest is sent there."
 
 
 class Digests:
@@ -268,7 +291,7 @@ class Digests:
 def _digest_forms(sending: Sending) -> MessageForms:
     digest = sending.digest
     parts = [
-        f"{bold(heading)}\n" + "\n".join(map(with_links, lines))
+        join_texts("\n", [bold(heading), *map(with_links, lines)])
         for heading, lines in digest.sections
     ]
     shown = (bold(digest.subject), *(clip(part, SECTION_LIMIT) for part in parts))

@@ -32,6 +32,7 @@ from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.markdown import disarm, without_code
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
+from bot.domain.texts import tr
 from bot.domain.urls import board_case
 from bot.escalations import lifecycle
 from bot.escalations.cards import CardActions, CardUpdates
@@ -63,6 +64,7 @@ from bot.platforms.slack.case_card import (
 )
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NOT_IN_CHANNEL, NeverPermitted, NotPermitted
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.notices import reminder_message
 from bot.platforms.slack.payloads.events import id_at, object_at, text_at
 from bot.platforms.slack.payloads.markup import escaped_label
@@ -265,9 +267,9 @@ class PeopleChannel:
         links = []
         permalink = await self._client.chat_get_permalink(card.channel, card.id) if card else None
         if permalink is not None:
-            links.append(mrkdwn_link(permalink, "See the question"))
+            links.append(mrkdwn_link(permalink, tr("Show question")))
         if board := board_case(case_id, self._public_url):
-            links.append(mrkdwn_link(board, "Take it on the board"))
+            links.append(mrkdwn_link(board, tr("Open on the board")))
         return links
 
 
@@ -303,6 +305,8 @@ class CaseButtons:
 
     def register(self, bolt: AsyncApp) -> None:
         for act, name in CARD_BUTTONS.items():
+            if act == "see_more":  # SeeMoreButton's
+                continue
             self._presses.on(bolt, name, partial(self._pressed, act))
         for name in CASE_MODALS:
             bolt.view(name)(self._sent)
@@ -330,7 +334,8 @@ class CaseButtons:
         await self._client.views_open(press.trigger_id, case_modal(act, case))
 
     async def _sent(self, ack: AsyncAck, body: dict[str, object], view: dict[str, object]) -> None:
-        await submit_modal(ack, TEXT_FIELD, self._act(body, view))
+        acting = self._act(body, view)
+        await submit_modal(ack, TEXT_FIELD, acting, language=language_of(self._client.web))
 
     async def _act(self, body: dict[str, object], view: dict[str, object]) -> None:
         case_id = interaction_named(text_at(view, "private_metadata"))

@@ -22,6 +22,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.markdown import split
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.domain.ports import Introduces
+from bot.domain.texts import join_texts, tr
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
@@ -55,14 +56,14 @@ def run_message(status: RunStatus, *, user: str, alone: bool) -> MessageForms:
     ``alone``: nobody else reads it. Otherwise no page is named, for not all may know of it.
     """
     progress = progress_of(status, COMMAND_SPELLING, alone=alone)
-    head = "\n".join([bold(progress.title), *map(escaped_label, progress.head_lines())])
-    below = escaped("\n".join(progress.trouble_lines("\u2022")))
+    head = join_texts("\n", [bold(progress.title), *map(escaped_label, progress.head_lines())])
+    below = escaped(join_texts("\n", progress.trouble_lines("\u2022")))
     parts = [each for part in (head, below) if part for each in split(part, SECTION_LIMIT)]
-    who = () if alone else (context(f"Ordered by <@{user}>"),)
-    text = split("\n".join(filter(None, (head, below))), _TEXT_LIMIT)[0]
+    who = () if alone else (context(tr("Started by {who}", who=f"<@{user}>")),)
+    text = split(join_texts("\n", filter(None, (head, below))), _TEXT_LIMIT)[0]
     blocks = (*map(section, parts), *who)
     plainer = (MessageForm(text, blocks), MessageForm(text))
-    cancel = actions([button("Cancel", REINDEX_CANCEL, status.run_id)])
+    cancel = actions([button(tr("Cancel"), REINDEX_CANCEL, status.run_id)])
     return plainer if status.ended else (MessageForm(text, (*blocks, cancel)), *plainer)
 
 
@@ -150,13 +151,16 @@ def _run_label_id(lease: RunLease) -> InteractionId:
     return InteractionId(f"reindex:{lease.run_id}")
 
 
-_ELSEWHERE = (
-    "I can't show in this channel how far it is, because I'm not in it or because not only "
-    "colleagues read it."
+_ELSEWHERE = tr(
+    "I can't show the progress in this channel because I'm not in it or because not only "
+    "colleagues can read it."
 )
 _SHOWN_WHERE: Mapping[str, str] = {
-    "directly": "I've written to you directly.",
-    "nowhere": f"I can't write to you directly either. Ask for it: {REINDEX} status",
+    "directly": tr("I've sent you a direct message."),
+    "nowhere": tr(
+        "I can't send you a direct message either. To see it: {command}",
+        command=f"{REINDEX} status",
+    ),
 }
 
 log = structlog.get_logger(__name__)
@@ -184,13 +188,13 @@ class ReindexListener:
         """Start a run; return the immediate reply."""
         elsewhere = partial(self._say_elsewhere, command.response_url)
         text, url = await self.followers.order(request, by, command.channel, elsewhere)
-        return plain_message(text, *([mrkdwn_link(url, "See how far it is")] if url else ()))
+        return plain_message(text, *([mrkdwn_link(url, tr("Show progress"))] if url else ()))
 
     async def _cancel(self, press: Press) -> None:
         answer = await self.executor.stop(press.value, await self.senders.caller(press.user))
         self.presses.tell(press, escaped(answer.text))
 
     def _say_elsewhere(self, response_url: str, where: str) -> None:
-        forms = (MessageForm(escaped(f"{_ELSEWHERE} {_SHOWN_WHERE[where]}")),)
+        forms = (MessageForm(escaped(join_texts(" ", (_ELSEWHERE, _SHOWN_WHERE[where])))),)
         telling = self.channel.client.respond(response_url, forms)
         self.channel.background.run(telling, what="told of a run's place")

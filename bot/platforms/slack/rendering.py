@@ -16,8 +16,10 @@ from bot.domain.formatting import freshness
 from bot.domain.interactions import Outcome
 from bot.domain.markdown import clip, disarm, plain_code, split, without_code
 from bot.domain.messages import InteractionId
+from bot.domain.texts import changed, join_texts, tr
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, MORE, OPTION, WHY
 from bot.platforms.slack.payloads.markup import (
+    bold,
     escaped,
     escaped_label,
     is_within_table_limits,
@@ -65,13 +67,18 @@ def plain_text(text: str) -> Block:
 
 def inert_line(text: str, limit: int) -> str:
     """Return a text on one line, cut, for fields in which Slack shows text literally."""
-    return clip(text.translate(_INERT), limit)
+    return clip(changed(text, _without_brackets), limit)
+
+
+def _without_brackets(text: str) -> str:
+    return text.translate(_INERT)
 
 
 def mrkdwn_link(url: str, label: str) -> str:
     """Return a link that code built, or its label if the address is not valid."""
     address = web_url(url)
-    return f"<{address}|{escaped_label(label)}>" if address else escaped_label(label)
+    shown = escaped_label(label)
+    return join_texts("", (f"<{address}|", shown, ">")) if address else shown
 
 
 def mrkdwn_object(text: str) -> Block:
@@ -112,8 +119,8 @@ def _feedback_buttons(interaction_id: InteractionId) -> Block:
     element = {
         "type": "feedback_buttons",
         "action_id": FEEDBACK,
-        "positive_button": _feedback_button("Helpful", f"up:{interaction_id}"),
-        "negative_button": _feedback_button("Not helpful", f"down:{interaction_id}"),
+        "positive_button": _feedback_button(tr("Helpful"), f"up:{interaction_id}"),
+        "negative_button": _feedback_button(tr("Not helpful"), f"down:{interaction_id}"),
     }
     return {"type": "context_actions", "elements": [element]}
 
@@ -132,9 +139,9 @@ _NOTIFICATION_LIMIT = 3_900
 _SHORT_LIMIT = 2_500
 """Characters of text in the shortened form of a message that Slack rejected as too long."""
 
-_SHORTENED = "Slack did not take all of this: it is the beginning."
+_SHORTENED = tr("This is only the beginning: Slack did not accept the whole message.")
 _NOTHING = "\u2026"
-_MORE = "There is more that you may read, but not everyone here."
+_MORE = tr("There is more that you can read, but not everyone here.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +246,7 @@ def _body_length(body: _Body) -> int:
 def private_answer_offer(interaction_id: InteractionId) -> MessageForms:
     """Return the message that offers an asker the private answer, with its button."""
     line = section(_MORE)
-    more = actions([button("Show it to me", MORE, interaction_id)])
+    more = actions([button(tr("Show it to me"), MORE, interaction_id)])
     return (
         MessageForm(_MORE, (line, more)),
         MessageForm(_MORE, (line,)),
@@ -255,7 +262,7 @@ def shorten(form: MessageForm) -> MessageForm | None:
         return None
     text = split(form.text, _SHORT_LIMIT)[0]
     if not form.blocks:
-        return MessageForm(f"{text}\n\n_{_SHORTENED}_")
+        return MessageForm(join_texts("", (text, "\n\n_", _SHORTENED, "_")))
     begun = tuple(_beginning(body))
     return MessageForm(text, (*begun, context(_SHORTENED), *below), len(begun))
 
@@ -285,7 +292,8 @@ def _markdown(text: str) -> Block:
 
 
 def _with_body(shown: tuple[Block, ...], body: str, below: _BelowText) -> Iterator[MessageForm]:
-    notification = split(body or "\n".join(below.sources), _NOTIFICATION_LIMIT)[0] or _NOTHING
+    shown_alone = body or join_texts("\n", below.sources)
+    notification = split(shown_alone, _NOTIFICATION_LIMIT)[0] or _NOTHING
     pages = tuple(section(part) for part in below.sources)
     remarks = tuple(context(remark) for remark in below.remarks)
     for pressed in _pressed(below.buttons):
@@ -330,9 +338,10 @@ def _length(block: Block) -> int:
 
 
 def _alone(body: str, below: _BelowText) -> MessageForm:
-    footer = f"_{below.footer}_" if below.footer else ""
-    parts = (body, "\n".join(below.sources), *below.remarks, footer)
-    return MessageForm("\n\n".join(part for part in parts if part.strip()) or _NOTHING)
+    footer = join_texts("", ("_", below.footer, "_")) if below.footer else ""
+    parts = (body, join_texts("\n", below.sources), *below.remarks, footer)
+    said = [part for part in parts if part.strip()]
+    return MessageForm(join_texts("\n\n", said) if said else _NOTHING)
 
 
 def _sections(body: str) -> tuple[Block, ...]:
@@ -343,7 +352,7 @@ def _sources(heading: str, lines: Sequence[SourceLine], now: datetime) -> tuple[
     """Return the list of sources, split into pieces that fit a section."""
     if not lines:
         return ()
-    listed = "\n".join([f"*{heading}*", *source_lines(lines, now)])
+    listed = join_texts("\n", [bold(heading), *source_lines(lines, now)])
     return tuple(part for part in split(listed, SECTION_LIMIT) if part)
 
 
@@ -356,10 +365,10 @@ def _groups(sources: tuple[str, ...]) -> list[tuple[str, ...]]:
 def _line(line: SourceLine, now: datetime) -> str:
     mark = "\u2022" if line.number is None else f"[{line.number}]"
     label = escaped_label(without_code(line.label))
-    page = f"<{line.url}|{label}>" if line.url else _inert(line.label)
+    page = join_texts("", (f"<{line.url}|", label, ">")) if line.url else _inert(line.label)
     details = (page, _inert(line.space), _inert(freshness(line, now)))
-    about = ", ".join(part for part in details if part)
-    return f"{mark} {about}"
+    about = join_texts(", ", (part for part in details if part))
+    return join_texts(" ", (mark, about))
 
 
 def _inert(line: str) -> str:

@@ -31,8 +31,10 @@ from bot.chat.commands.types import (
 )
 from bot.domain.markdown import clip, split
 from bot.domain.messages import Message, Person, Thread
+from bot.domain.texts import join_texts, tr
 from bot.platforms.slack.actions.answer_buttons import ExplanationModals
 from bot.platforms.slack.channel import SlackChannel
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.payloads.events import Event, id_at, text_at, ts_at
 from bot.platforms.slack.payloads.markup import escaped, from_mrkdwn, unescaped
 from bot.platforms.slack.payloads.metadata import Place
@@ -119,8 +121,8 @@ def parse_slash_command(body: Event) -> Command | None:
 SOON_SECONDS = 1.5
 """A command that takes longer is acknowledged, and answered at its response URL."""
 
-_ONE_MOMENT = "One moment\u2026"
-_NOT_UNDERSTOOD = "I couldn't read this command. Please try it again."
+_ONE_MOMENT = tr("One moment \u2026")
+_NOT_UNDERSTOOD = tr("I couldn't read this command. Please try again.")
 _LONGEST_ECHO = 300
 
 log = structlog.get_logger(__name__)
@@ -159,10 +161,10 @@ class SlashCommands:
         bolt.event("message", matchers=[_asks_for_own_cases])(self._on_words)
 
     async def _on_command(self, ack: AsyncAck, body: dict[str, object]) -> None:
-        command = parse_slash_command(body)
+        command, language = parse_slash_command(body), language_of(self.channel.client.web)
         if command is None:
             log.info("slack.command_not_understood", command=body.get("command"))
-            await ack(_NOT_UNDERSTOOD)
+            await ack(language.text(_NOT_UNDERSTOOD))
             return
         replying = reply_to_command(lambda: self._execute(command), plain_message, platform="slack")
         answering = asyncio.create_task(replying)
@@ -171,11 +173,12 @@ class SlashCommands:
             self.channel.background.run(
                 self._respond_late(command, answering), what="answer to a command"
             )
-            await ack(_ONE_MOMENT)
+            await ack(language.text(_ONE_MOMENT))
         elif (form := answering.result()) is None:
             await ack()
         else:
-            await ack(text=form.text, blocks=blocks_of(form), response_type="ephemeral")
+            shown = {"text": form.text, "blocks": blocks_of(form)}
+            await ack(**language.render_all(shown), response_type="ephemeral")
 
     async def _on_words(self, event: dict[str, object]) -> None:
         """List the writer's cases, once, in the thread of a direct message that asks for them."""
@@ -224,7 +227,9 @@ class SlashCommands:
         reply_to = self.channel.response_urls.reply_to(command.response_url)
         question = command.question(text, self.context.tenant, datetime.now(UTC), reply_to)
         await self.context.inbox.accept(question)
-        return plain_message(f"Looking\u2026\n> {clip(text, _LONGEST_ECHO)}")
+        return plain_message(
+            join_texts("\n", (tr("Searching \u2026"), f"> {clip(text, _LONGEST_ECHO)}"))
+        )
 
     def _open_explanation(self, command: Command) -> None:
         """Explain the sender's newest question in a modal, which shows errors too."""

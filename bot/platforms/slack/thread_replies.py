@@ -12,6 +12,7 @@ from bot.chat.actions import UNKNOWN, ActingUser, ActionRejected
 from bot.chat.thread_replies import ThreadOffer, ThreadReplies
 from bot.domain.errors import DeliveryRefused
 from bot.domain.messages import Message, Thread
+from bot.domain.texts import tr
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, presser_in
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NotPermitted
@@ -21,7 +22,7 @@ from bot.platforms.slack.payloads.markup import escaped
 from bot.platforms.slack.payloads.metadata import Place
 from bot.platforms.slack.rendering import MessageForm, MessageForms, actions, button, section
 
-_KEEP_LABEL = "No, it stays here"
+_KEEP_LABEL = tr("No, keep it here")
 
 log = structlog.get_logger(__name__)
 
@@ -57,24 +58,24 @@ class SlackThreadReplies:
         self._presses.on(bolt, THREAD_SEND, partial(self._pressed, self._replies.accept))
         self._presses.on(bolt, THREAD_KEEP, partial(self._pressed, self._replies.decline))
 
-    async def take(self, message: Message) -> bool:
+    async def take(self, message: Message, at: str = "") -> bool:
         """Offer to send a message of a case's thread; False if it is to be handled as any other.
 
-        It is, too, where Slack permits no offer, such as without a scope. Raises StoreUnavailable,
-        DeliveryFailed.
+        It is, too, where Slack permits no offer, such as without a scope. ``at`` is the time of its
+        edit, "" for none. Raises StoreUnavailable, DeliveryFailed.
         """
         async with self._replies.turn(message.thread, message.id):
             if await self._replies.knows(message.thread, message.id):
                 return True
             try:
-                return await self._offered(message)
+                return await self._offered(message, at)
             except (DeliveryRefused, NotPermitted) as error:
                 log.warning("slack.no_offer_permitted", why=str(error))
                 return False
 
-    async def _offered(self, message: Message) -> bool:
+    async def _offered(self, message: Message, at: str) -> bool:
         author, thread = _author_of(message), message.thread
-        offer = await self._replies.offer(message, author)
+        offer = await self._replies.offer(message, author, at)
         if offer is None:
             return False
         place = Place(thread.channel, thread.id, since=message.id)
@@ -85,8 +86,10 @@ class SlackThreadReplies:
         return True
 
     async def edit(self, message: Message, at: str) -> bool:
-        """Apply an edit to an offered message; False for any other."""
-        return await self._replies.edit(message, _author_of(message), at)
+        """Apply an edit to an offered message, or offer it as it reads now; False for any other."""
+        return await self._replies.edit(message, _author_of(message), at) or await self.take(
+            message, at
+        )
 
     async def delete(self, thread: Thread, ts: str) -> bool:
         """Take back an offered message that was deleted; False for any other."""

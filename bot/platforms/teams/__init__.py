@@ -16,6 +16,7 @@ from bot.chat.actions import ActingUser, ActionTargets, ExplainAction
 from bot.chat.adapters import ChatContext
 from bot.chat.commands.executor import CommandSenders, parse_admins
 from bot.chat.commands.run_followers import RunFollowers, run_followers
+from bot.chat.showing_more import SeeMore
 from bot.chat.thread_replies import ThreadReplies
 from bot.domain.messages import Person
 from bot.escalations.cards import CardActions
@@ -32,6 +33,7 @@ from bot.platforms.teams.messages.intake import MessageListener
 from bot.platforms.teams.notices import AskerButtons
 from bot.platforms.teams.people_channel import CaseButtons
 from bot.platforms.teams.reindex_runs import ReindexListener, RunMessages
+from bot.platforms.teams.showing_more import SeeMoreButton
 from bot.platforms.teams.thread_replies import TeamsThreadReplies
 
 __all__ = ["TeamsChannel", "connect", "mount"]
@@ -89,6 +91,12 @@ def listeners(
         InstallationEvents(channel.client, channel.outside_readers, channel.background),
         replies,
         CaseButtons(context, targets, cards, channel.people, partial(_member, channel)),
+        SeeMoreButton(
+            SeeMore(targets, context.casework, cards, context.directory),
+            cards,
+            channel.people,
+            channel.client,
+        ),
         KeepButton(context.keeping, targets, cards),
         AskerButtons(context.casework, targets),
         AnswerListener(context, channel.posted, explain, targets),

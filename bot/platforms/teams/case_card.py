@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.answering.reply_text import MISSING_INTRO
+from bot.chat.excerpts import excerpt
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, case_pages, web_url
 from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
 from bot.chat.votes import JUDGED_INTRO, judgement_text
 from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
 from bot.domain.formatting import freshness
-from bot.domain.markdown import clip, split
+from bot.domain.markdown import blocks, clip, is_fence, split
 from bot.domain.messages import Message
 from bot.escalations.case_view import (
     CASE_FORMS,
@@ -31,6 +32,7 @@ from bot.escalations.case_view import (
     acts_in,
     askers_text,
     buttons_for_people,
+    card_buttons,
     case_form,
     hidden_pages,
     is_keepable,
@@ -44,6 +46,7 @@ from bot.escalations.casework import LONGEST_REPLY
 from bot.escalations.lifecycle import display_name
 from bot.platforms.teams.payloads.actions import CASE_ACTIONS, KEEP_ANSWER
 from bot.platforms.teams.payloads.activity import Body, Json, kind_of, read_reference, text_at
+from bot.platforms.teams.rendering.answer_blocks import code_elements
 from bot.platforms.teams.rendering.cards import (
     card,
     dialog_button,
@@ -64,6 +67,7 @@ from bot.platforms.teams.rendering.text import (
     teams_label,
     without_card_functions,
 )
+from rag.parts import Code
 
 VERSION_KEY = "version"
 """Key in a form's data for the version of the case that its writer saw."""
@@ -71,7 +75,7 @@ VERSION_KEY = "version"
 
 def case_buttons(view: CaseView) -> Sequence[Json]:
     """Return the available actions of a case as buttons."""
-    offered = _offered(view.case)
+    offered = [_case_button(offer, view.case) for offer in card_buttons(view)]
     keep = dialog_button(KEEP_LABEL, KEEP_ANSWER, view.case.interaction_id)
     return [*offered, keep] if is_keepable(view) else offered
 
@@ -130,9 +134,14 @@ _QUESTION_BYTES = 7_000
 _MOST_LINES = 20
 _MOST_STEPS = 3
 _LINE_LENGTH = 250
+_ANSWER_LENGTH = 600
 _BOLD: dict[str, object] = {"weight": "Bolder"}
 _SUBTLE: dict[str, object] = {"isSubtle": True}
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
+_STRONG = re.compile(r"\*\*(?! )([^*\n]+)(?<! )\*\*")
+"""Lines that an answer marks as decisive; a TextRun would show the stars."""
+_FENCE_WITHIN = re.compile(r"^(?! {0,3}```).*```", re.MULTILINE)
+"""Backticks of a fence within a line, which open no block of code."""
 _OPENING = "A question for a person"
 
 
@@ -247,7 +256,7 @@ def _missing_facts(finding: SearchFinding | None) -> list[Json]:
     """Return the facts that the given answer lists as missing in the pages."""
     if finding is None or not finding.missing:
         return []
-    said = clip(without_backticks(finding.missing), _LINE_LENGTH)
+    said = clip(without_backticks(excerpt(finding.missing, _LINE_LENGTH)), _LINE_LENGTH)
     return [text_runs((MISSING_INTRO, _BOLD), (f" {said}", {}))]
 
 
@@ -273,11 +282,29 @@ def _earlier_exchanges(exchanges: Sequence[EarlierExchange]) -> list[Json]:
 
 
 def _exchange(exchange: EarlierExchange) -> Json:
-    answer = clip(without_backticks(_QUOTED.sub("", exchange.answer)), _LINE_LENGTH) or "no answer"
-    if exchange.withheld:
-        answer = "an answer from pages that not everyone may read"
     said = text_run(f"\u2022 {clip(without_backticks(exchange.question), _LINE_LENGTH)}")
-    return _container([said, text_run(f"\u2192 {answer}", **_SUBTLE)], spacing="Small")
+    return _container([said, *_answer(exchange)], spacing="Small")
+
+
+def _answer(exchange: EarlierExchange) -> Iterator[Json]:
+    """Yield the beginning of an answer, with its code and tables whole or left out."""
+    if exchange.withheld or not exchange.answer.strip():
+        why = (
+            "an answer from pages that not everyone may read" if exchange.withheld else "no answer"
+        )
+        yield text_run(f"\u2192 {why}", **_SUBTLE)
+        return
+    yield text_run("\u2192", **_SUBTLE)
+    text = _QUOTED.sub("", exchange.answer)
+    if _FENCE_WITHIN.search(text):
+        text = without_backticks(text)
+    for block in blocks(excerpt(text, _ANSWER_LENGTH)):
+        if is_fence(block):
+            opening, *code, _ = block.splitlines()
+            yield from code_elements(Code("\n".join(code), opening.strip("`~ ")), lambda _: True)
+        else:
+            plain = _STRONG.sub(r"\1", without_backticks(block))
+            yield from text_run_paragraphs(plain, most=_MOST_LINES)
 
 
 def _state(view: CaseView) -> Json:

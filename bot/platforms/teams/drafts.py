@@ -55,7 +55,7 @@ def draft_activities(draft: Delivery, *, now: datetime) -> tuple[Json, ...]:
     )
     shown = answer_activities(draft.outcome, message, now=now, opening=opening, pressed=False)
     buttons = [
-        execute_button("Right", DRAFT_ACTIONS["agree"], draft.interaction_id),
+        execute_button("Correct", DRAFT_ACTIONS["agree"], draft.interaction_id),
         execute_button("Wrong", DRAFT_ACTIONS["disagree"], draft.interaction_id),
     ]
     asked: Json = {"type": "message", "summary": "Right, Wrong"}

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
-from bot.chat.actions import ActionTargets
+from bot.chat.actions import ActionTargets, step_number
 from bot.chat.response_view import web_url
-from bot.domain.cases import Act, Case, Notice
+from bot.domain.cases import Act, ActDetail, Actor, Case, Notice
 from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, disarm, plain_code, split
@@ -27,13 +27,15 @@ from bot.escalations.case_view import (
     reminder_text,
 )
 from bot.escalations.casework import Casework
+from bot.escalations.lifecycle import CONSENTS
+from bot.escalations.showing_more import ANSWER_REMARKS
 from bot.learning.digest import Sending
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.members import OutsideReaders
 from bot.platforms.teams.messages.replies import PostedActivities
-from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, Press
-from bot.platforms.teams.payloads.activity import Json
+from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, REQUEST_KEY, Press
+from bot.platforms.teams.payloads.activity import Json, text_at
 from bot.platforms.teams.rendering.cards import (
     card,
     card_answer,
@@ -76,17 +78,25 @@ def notice_activities(
         return tuple(said_so)
     named = ", ".join([*filter(None, [remark]), *(offer.label for offer in offers)])
     shown: Json = {"type": "message", "summary": named}
-    return (*said_so, with_card(shown, asker_card(notice.interaction_id, offers, remark)))
+    hung = asker_card(notice.interaction_id, offers, remark, request=notice.number)
+    return (*said_so, with_card(shown, hung))
 
 
-def asker_card(case_id: InteractionId, offers: Sequence[CaseButton], remark: str = "") -> Json:
-    """Return the card with the asker's buttons, below a line of ours."""
+def asker_card(
+    case_id: InteractionId, offers: Sequence[CaseButton], remark: str = "", *, request: int = 0
+) -> Json:
+    """Return the card with the asker's buttons, below a line of ours.
+
+    ``request`` is the number of the request to see more that consents are about.
+    """
     remarks = [text_block(remark, isSubtle=True)] if remark else []
-    buttons = [
-        execute_button(offer.label, ASKER_ACTIONS[offer.act], case_id, first=offer.first)
-        for offer in offers
-    ]
-    return card(remarks, buttons)
+    return card(remarks, [_asker_button(offer, case_id, request) for offer in offers])
+
+
+def _asker_button(offer: CaseButton, case_id: InteractionId, request: int) -> Json:
+    about = {REQUEST_KEY: str(request)} if offer.act in CONSENTS else {}
+    name = ASKER_ACTIONS[offer.act]
+    return execute_button(offer.label, name, case_id, first=offer.first, **about)
 
 
 def with_links(words: str) -> str:
@@ -205,11 +215,19 @@ class AskerButtons:
 
     async def _pressed(self, act: Act, press: Press) -> Json:
         actor, tenant = await self._targets.asker(press.about, press.presser), self._targets.tenant
+        if act in CONSENTS:
+            return await self._answer(act, press, actor)
         await self._casework.act(tenant, press.about, act, actor)
         view = await self._casework.bare(tenant, press.about)
         did = last_act(view.steps)
         offers = buttons_for_asker(view.case.status.state)
         return card_answer(asker_card(press.about, offers, remark_on(did) if did else ""))
+
+    async def _answer(self, act: Act, press: Press, actor: Actor) -> Json:
+        """Take an asker's answer to a request to see more."""
+        about = ActDetail(about=step_number(text_at(press.data, REQUEST_KEY)))
+        await self._casework.act(self._targets.tenant, press.about, act, actor, detail=about)
+        return card_answer(asker_card(press.about, (), ANSWER_REMARKS[act]))
 
 
 _OUTSIDERS = "People of other organisations read along there, so no digest is sent there."

@@ -337,6 +337,8 @@ class CaseButtons:
 
     def register(self, dispatch: Dispatch) -> None:
         for act, name in CASE_ACTIONS.items():
+            if act == "see_more":  # SeeMoreButton's
+                continue
             dispatch.on_press(name, partial(self._pressed, act))
 
     async def _pressed(self, act: Act, press: Press) -> Json:

@@ -99,10 +99,11 @@ class TeamsThreadReplies:
         dispatch.on_press(SEND_WRITTEN, partial(self._pressed, self._replies.accept))
         dispatch.on_press(KEEP_WRITTEN, partial(self._pressed, self._replies.decline))
 
-    async def take(self, message: Message) -> bool:
+    async def take(self, message: Message, at: str = "") -> bool:
         """Offer to send a message of a case's thread; False if it is to be handled as any other.
 
-        It is, too, where Teams permits no offer. Raises StoreUnavailable, DeliveryFailed.
+        It is, too, where Teams permits no offer. ``at`` is the time of its edit, "" for none.
+        Raises StoreUnavailable, DeliveryFailed.
         """
         if message.overheard and await case_of_card_thread(self._notes, message.thread):
             await self._people.note_read(self._tenant, message.thread.channel)
@@ -110,13 +111,13 @@ class TeamsThreadReplies:
             if await self._replies.knows(message.thread, message.id):
                 return True
             try:
-                return await self._offered(message)
+                return await self._offered(message, at)
             except (DeliveryRefused, NotPermitted) as error:
                 log.warning("teams.no_offer_permitted", why=str(error))
                 return False
 
-    async def _offered(self, message: Message) -> bool:
-        offer = await self._replies.offer(message, _author_of(message))
+    async def _offered(self, message: Message, at: str) -> bool:
+        offer = await self._replies.offer(message, _author_of(message), at)
         if offer is None:
             return False
         await self._make(offer)
@@ -124,8 +125,10 @@ class TeamsThreadReplies:
         return True
 
     async def edit(self, message: Message, at: str) -> bool:
-        """Apply an edit to an offered message; False for any other."""
-        return await self._replies.edit(message, _author_of(message), at)
+        """Apply an edit to an offered message, or offer it as it reads now; False for any other."""
+        return await self._replies.edit(message, _author_of(message), at) or await self.take(
+            message, at
+        )
 
     async def delete(self, thread: Thread, message_id: str) -> bool:
         """Take back an offered message that was deleted; False for any other."""

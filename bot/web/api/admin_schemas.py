@@ -248,7 +248,10 @@ class ActBody(Sent):
         "`join`: the id of the escalation of the same question that is answered for both",
     )
     about: int = Field(
-        0, ge=0, description="for `amend` and `retract`: the number of an own reply in the history"
+        0,
+        ge=0,
+        description="for `amend` and `retract`: the number of an own reply in the history; for "
+        "`show_more` and `keep_more`: that of the request",
     )
     name: Name | None = Field(
         None, description="how the asker is told who acts; believed as `user` is, or null"
@@ -337,14 +340,30 @@ class EscalationStep(BaseModel):
     at: datetime
     to_id: str | None = Field(description="Who was given it by this step; else null.")
     to_name: str | None
-    about: int | None = Field(description="The reply that was corrected or taken back; else null.")
+    about: int | None = Field(
+        description="The reply that was corrected or taken back, or the request to see more that "
+        "the asker answered; else null."
+    )
     in_thread: bool = Field(description="True for a reply that its author wrote in the thread.")
+
+
+class EarlierQuestion(BaseModel):
+    """An earlier question of the asker in the same conversation, and what was answered."""
+
+    interaction_id: str
+    asked_at: datetime
+    question: str
+    answer: str = Field(description="Markdown; empty for none, or one that is withheld.")
+    withheld: bool = Field(description="True if the answer quotes what the caller may not read.")
 
 
 class EscalationHistory(Escalation):
     """An escalation with its history."""
 
     history: list[EscalationStep]
+    earlier: list[EarlierQuestion] | None = Field(
+        None, description="What the asker agreed to show, in the reply to `see_more` alone."
+    )
 
 
 class Escalations(BaseModel):

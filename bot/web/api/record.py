@@ -23,8 +23,9 @@ from bot.domain.record_search import (
     decode_cursor,
     encode_cursor,
 )
-from bot.escalations.casework import checked, expert_named
+from bot.escalations.casework import Casework, checked, expert_named
 from bot.escalations.history import as_corrected, for_asker
+from bot.escalations.lifecycle import CONSENTS
 from bot.escalations.ports import Cases
 from bot.store.limits import StoredUsage
 from bot.store.search import StoredSearches
@@ -33,6 +34,7 @@ from bot.web.api.requests import body_of, claimed_user, invalid_field, json_repl
 from bot.web.auth.identity import (
     identities_of,
     person_of,
+    principals_of,
     require_role,
     role_of,
     signed_in_of,
@@ -51,6 +53,7 @@ class RecordApi:
     tenant: str
     searches: StoredSearches
     cases: Cases
+    works: Casework
     interactions: Interactions
     usage: StoredUsage
 
@@ -122,14 +125,16 @@ class RecordApi:
             raise problem(422, f"{act!r} needs a text.", cure=_NEED_TEXT[act])
         try:
             text, detail = checked(act, sent.text), await self._detail(act, actor, sent)
-            changed = await self.cases.act(
+            more = await self._more(request, case, actor) if act == "see_more" else None
+            changed = await self.works.act(
                 self.tenant, case.interaction_id, act, actor, text, detail
             )
         except ActRefused as error:
             raise problem(409, str(error)) from error
         # A reply to a joined case is one to the case that it joined.
         now = await self.cases.get(self.tenant, case.interaction_id)
-        return json_reply(await self._history(request, now or changed))
+        history = await self._history(request, now or changed)
+        return json_reply(history.model_copy(update={"earlier": more}))
 
     async def _regroup(
         self, request: web.Request, case: Case, actor: Actor, sent: admin_schemas.ActBody
@@ -148,6 +153,14 @@ class RecordApi:
             raise problem(404, f"There is no escalation {sent.to[:64]!r}.") from error
         return json_reply(await self._history(request, changed))
 
+    async def _more(
+        self, request: web.Request, case: Case, actor: Actor
+    ) -> list[admin_schemas.EarlierQuestion]:
+        """Return what the asker agreed to show, as far as the caller may read it."""
+        reader = await principals_of(request, self.tenant)
+        shown = await self.works.more(self.tenant, case.interaction_id, actor, reader)
+        return [admin_schemas.EarlierQuestion(**asdict(each)) for each in shown]
+
     async def _detail(self, act: Act, actor: Actor, sent: admin_schemas.ActBody) -> ActDetail:
         """Return what an act names besides its text. Raises ActRefused.
 
@@ -155,7 +168,7 @@ class RecordApi:
         """
         if act == "assign" and actor.role == "expert":
             return ActDetail(await expert_named(self.cases, self.tenant, sent.to))
-        return ActDetail(about=sent.about) if act in {"amend", "retract"} else NO_DETAIL
+        return ActDetail(about=sent.about) if act in _ABOUT_A_STEP else NO_DETAIL
 
     async def usage_sums(self, request: web.Request) -> web.Response:
         """Return sums of model calls over a span of at most 400 days."""
@@ -239,6 +252,10 @@ _NEED_TEXT: Mapping[Act, str] = {
     "note": "Send what others who answer should know.",
 }
 """Acts that need a text, and the cure without one."""
+
+
+_ABOUT_A_STEP: frozenset[Act] = CONSENTS.union({"amend", "retract"})
+"""Acts that name a step of the history."""
 
 
 def _act(request: web.Request) -> Act:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,6 +12,7 @@ import aiohttp_jinja2
 import structlog
 from aiohttp import web
 
+from bot.answering.permitted_views import EarlierExchange
 from bot.domain.cases import Act, ActDetail, Actor, actor_of
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId, Person
@@ -24,7 +25,7 @@ from bot.escalations.lifecycle import (
 from bot.escalations.ports import Cases
 from bot.web.auth.identity import principals_of, require_role
 from bot.web.board import labels
-from bot.web.board.case_page_view import PAGE_ACTS, case_page_view
+from bot.web.board.case_page_view import PAGE_ACTS, case_page_view, exchange_views
 from bot.web.board.escalations import PATH
 from bot.web.board.layout import render_page
 from bot.web.pages import redirect_unless_fragment, wants_fragment
@@ -92,17 +93,20 @@ class CasePage:
         if given == REFRESH:
             return await self._page(request, person, draft=draft)
         act, about = _act_of(given)
+        more: tuple[EarlierExchange, ...] | None = None
         try:
-            if about:
+            if act == "see_more":
+                more = await self._see_more(request, expert_actor(person))
+            elif about:
                 await self._correct(request, act, about, expert_actor(person), form)
             else:
                 await self._do(request, act, expert_actor(person), draft)
         except ActRefused as refused:
             return await self._page(request, person, draft=draft, trouble=str(refused))
         left = _without_correction(draft, about) if about else _unsent(draft, act)
-        if left == Draft():
+        if left == Draft() and more is None:
             redirect_unless_fragment(request, request.path)
-        return await self._page(request, person, draft=left, done=act)
+        return await self._page(request, person, draft=left, done=act, more=more)
 
     async def news(self, request: web.Request) -> web.Response:
         """Return a notice if the case has changed since the page was rendered; else 204."""
@@ -124,6 +128,16 @@ class CasePage:
             await self.works.act(self.tenant, case_id, act, actor, text, ActDetail(to))
         except InteractionUnknown as error:
             raise _not_found() from error
+
+    async def _see_more(self, request: web.Request, actor: Actor) -> tuple[EarlierExchange, ...]:
+        """Return what the asker agreed to show, which is recorded as seen."""
+        case_id, reader = _case_id(request), await principals_of(request, self.tenant)
+        try:
+            more = await self.works.more(self.tenant, case_id, actor, reader)
+            await self.works.act(self.tenant, case_id, "see_more", actor)
+        except InteractionUnknown as error:
+            raise _not_found() from error
+        return more
 
     async def _correct(
         self, request: web.Request, act: Act, about: int, actor: Actor, form: Form
@@ -152,6 +166,7 @@ class CasePage:
         draft: Draft | None = None,
         trouble: str = "",
         done: Act | None = None,
+        more: Sequence[EarlierExchange] | None = None,
     ) -> web.Response:
         reader = await principals_of(request, self.tenant)
         view, blind = await self._view(_case_id(request), reader)
@@ -168,6 +183,7 @@ class CasePage:
             "draft": draft or Draft(),
             "trouble": trouble,
             "done": done,
+            "more": None if more is None else exchange_views(more),
             "longest": LONGEST_REPLY,
             "words": labels,
         }

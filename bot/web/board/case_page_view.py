@@ -18,21 +18,26 @@ from bot.domain.texts import join_texts, tr
 from bot.escalations.case_view import CaseView, is_keepable, step_label
 from bot.escalations.history import own_reply, standing_replies
 from bot.escalations.lifecycle import (
+    CONSENTS,
     OWNED,
     SETTLED,
     after,
     display_name,
     is_change,
 )
+from bot.escalations.showing_more import request_in
 from bot.web.board import labels
 from bot.web.board.escalations import is_late, state_label, time_in_state
 from bot.web.board.responses import PageView, quoted_page
 from bot.web.pages.safe_html import answer_html, plain_html
 
 PAGE_ACTS: tuple[Act, ...] = tuple(
-    each for each in get_args(Act) if each not in {"amend", "retract"}
+    each for each in get_args(Act) if each not in {"amend", "retract"} | CONSENTS
 )
-"""The acts of the page on the case itself; a correction names the reply that it is about."""
+"""The acts of the page on the case itself; a correction names the reply that it is about.
+
+Whether an asker shows more of their conversation is said where they asked.
+"""
 
 _SHORT_REPLY = 40
 _SOMEBODY = Actor("somebody", "", "expert")
@@ -109,6 +114,7 @@ class CasePageView:
     keepable: bool
     colleagues: tuple[Actor, ...] = ()
     own_replies: tuple[OwnReply, ...] = ()
+    more_asked: bool = False
 
 
 def case_page_view(
@@ -139,14 +145,28 @@ def case_page_view(
         opened_at=case.opened_at,
         mine=mine,
         others=display_name(status.owner_name) if owned and not mine else "",
-        acts=allowed_acts(case, actor),
+        acts=allowed_acts(case, actor) - _impossible(view),
         colleagues=tuple(each for each in experts if not actor.has(each.id)),
         steps=tuple(_step(step, case) for step in view.steps),
-        before=tuple(map(_exchange, view.before)),
+        before=exchange_views(view.before),
         finding=_finding(case, view.finding) if view.finding else None,
         keepable=is_keepable(view),
         own_replies=_own_replies(view.steps, actor),
+        more_asked=mine and (asked := request_in(view.steps)) is not None and not asked.allowed,
     )
+
+
+def exchange_views(exchanges: Sequence[EarlierExchange]) -> tuple[ExchangeView, ...]:
+    """Return earlier exchanges as the page shows them."""
+    return tuple(map(_exchange, exchanges))
+
+
+def _impossible(view: CaseView) -> frozenset[Act]:
+    """Return the acts on a request to see more that its state does not allow."""
+    request = request_in(view.steps)
+    if request is None:
+        return frozenset({"see_more"}) if view.more else frozenset({"see_more", "ask_more"})
+    return frozenset({"ask_more"}) if request.allowed else frozenset({"ask_more", "see_more"})
 
 
 def allowed_acts(case: Case, actor: Actor) -> frozenset[Act]:

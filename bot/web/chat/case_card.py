@@ -10,9 +10,10 @@ from markupsafe import Markup
 
 from bot.domain.cases import Case, CaseStep, State
 from bot.domain.messages import InteractionId
-from bot.domain.texts import changed, tr
+from bot.domain.texts import changed, join_texts, tr
 from bot.escalations.history import for_asker
 from bot.escalations.lifecycle import OWNED, UNSETTLED, WAITING, display_name
+from bot.escalations.showing_more import WANTS_MORE, request_in
 from bot.web.pages.safe_html import plain_html
 
 _HEADLINES: Mapping[State, str] = {
@@ -52,7 +53,10 @@ class CardEntry:
 
 @dataclass(frozen=True, slots=True)
 class CaseCard:
-    """The state of a case and since when, its messages, and the asker's possible actions."""
+    """The state of a case and since when, its messages, and the asker's possible actions.
+
+    ``wanted`` says who asks to see more of the conversation, by the step ``request``.
+    """
 
     id: InteractionId
     version: int
@@ -63,6 +67,8 @@ class CaseCard:
     said: tuple[CardEntry, ...] = ()
     close: str = ""
     can_reopen: bool = False
+    wanted: str = ""
+    request: int = 0
     trouble: str = field(default="", compare=False)
 
     @property
@@ -78,6 +84,8 @@ def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
     last = _last_change(steps, state)
     by = None if state in OWNED else last
     name = display_name(case.status.owner_name) if by is None else _name(by)
+    request = request_in(steps)
+    asked = request is not None and not request.allowed
     return CaseCard(
         id=case.interaction_id,
         version=case.version,
@@ -88,6 +96,8 @@ def case_card(case: Case, steps: Sequence[CaseStep]) -> CaseCard:
         said=tuple(said for step in steps if (said := _card_entry(step)) is not None),
         close=_CLOSE_LABELS.get(state, ""),
         can_reopen=state in _REOPENED_FROM,
+        wanted=join_texts(" ", (display_name(case.status.owner_name), WANTS_MORE)) if asked else "",
+        request=request.number if request is not None and asked else 0,
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from bot.answering.explanations.view import explanation_view
 from bot.answering.gate import Gate
 from bot.answering.visibility import ReadablePassages
 from bot.chat.votes import AnswerVotes, can_be_rated
-from bot.domain.cases import Act, Actor
+from bot.domain.cases import Act, ActDetail, Actor
 from bot.domain.errors import ActRefused, FeedbackInvalid, InteractionUnknown
 from bot.domain.health import NOTHING_INDEXED
 from bot.domain.interactions import Interaction, Vote, new_feedback
@@ -22,11 +23,10 @@ from bot.domain.ports import Inbox, Interactions
 from bot.domain.record_search import Watches
 from bot.domain.texts import tr
 from bot.domain.texts.dates import utc_moment
+from bot.escalations.lifecycle import ASKERS_ACTS
 from bot.escalations.ports import Cases
 from bot.store.interactions import StoredThreads
 from bot.web.auth.identity import person_of, role_of
-from bot.web.chat.asked_forms import FILE_LIMITS, MAX_QUESTION, typed_text
-from bot.web.chat.asking import Asking
 from bot.web.chat.case_card import CaseCard
 from bot.web.chat.event_stream import EventStreams
 from bot.web.chat.exchanges import Exchanges, valid_uuid
@@ -37,6 +37,8 @@ from bot.web.chat.history import (
     HistoryRoutes,
     remember_conversation,
 )
+from bot.web.chat.question_forms import FILE_LIMITS, MAX_QUESTION, typed_text
+from bot.web.chat.question_routes import QuestionRoutes
 from bot.web.chat.stored_pages import StoredPageRoutes, StoredPages
 from bot.web.pages import add_pages, redirect_unless_fragment
 from bot.web.problems import problem
@@ -91,9 +93,9 @@ def mount_chat(
         starters=starters,
         placeholder=placeholder,
     ).mount(app)
-    Asking(exchanges=exchanges, inbox=inbox, interactions=interactions, data_dir=data_dir).mount(
-        app
-    )
+    QuestionRoutes(
+        exchanges=exchanges, inbox=inbox, interactions=interactions, data_dir=data_dir
+    ).mount(app)
     FeedbackActions(exchanges, interactions).mount(app)
     CaseActions(exchanges, cases).mount(app)
     history.mount(app)
@@ -272,7 +274,7 @@ class CaseActions:
         return _render_card(request, interaction, case)
 
     async def act(self, request: web.Request) -> web.Response:
-        """Close or reopen a case; a refusal is shown on the card."""
+        """Close or reopen a case, or answer a request; a refusal is shown on the card."""
         interaction, _ = await self._found(request)
         form = await request.post()
         act = _case_act(str(form.get("act", "")))
@@ -282,7 +284,7 @@ class CaseActions:
         trouble = ""
         try:
             await self.cases.act(
-                interaction.message.thread.tenant, interaction.id, act, actor, text
+                interaction.message.thread.tenant, interaction.id, act, actor, text, _about(form)
             )
         except ActRefused as error:
             trouble = str(error)
@@ -308,8 +310,15 @@ def _render_card(request: web.Request, interaction: Interaction, case: CaseCard)
 
 
 def _case_act(given: str) -> Act:
-    if given == "resolve":
-        return "resolve"
-    if given == "reopen":
-        return "reopen"
-    raise problem(422, f"Send 'resolve' or 'reopen', not {given!r}.")
+    for act in sorted(ASKERS_ACTS):
+        if given == act:
+            return act
+    possible = ", ".join(map(repr, sorted(ASKERS_ACTS)))
+    raise problem(422, f"Send one of {possible}, not {given!r}.")
+
+
+def _about(form: Mapping[str, object]) -> ActDetail:
+    """Return the request to see more that a form answers."""
+    given = str(form.get("about", ""))
+    number = int(given) if re.fullmatch("[1-9][0-9]{0,8}", given) else 0
+    return ActDetail(about=number)

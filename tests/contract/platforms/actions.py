@@ -331,7 +331,7 @@ class AsksWhy:
 
     async def __call__(self, scene: Scenario) -> None:
         await scene.ask(FIRST)
-        told = await _buttons(scene).why(FIRST)
+        told = await buttons_of(scene).why(FIRST)
         scene.expect(self.page in told, f"the explanation is {told[:200]!r}")
 
 
@@ -343,7 +343,7 @@ class AsksForPerson:
 
     async def __call__(self, scene: Scenario) -> None:
         await scene.ask(FIRST)
-        await _buttons(scene).ask_person(FIRST)
+        await buttons_of(scene).ask_person(FIRST)
         await scene.arrived(2)
         threads = {(await scene.recorded(each)).message.thread for each in scene.inbox.kept}
         scene.expect(len(threads) == 1, "a person is asked for in another thread")
@@ -360,7 +360,7 @@ class HandsOn:
 
     async def __call__(self, scene: Scenario) -> None:
         await scene.ask(FIRST)
-        await _buttons(scene).ask_person(FIRST)
+        await buttons_of(scene).ask_person(FIRST)
         await scene.arrived(2)
         case_id = scene.inbox.kept[-1]
         view = await scene.people.shown(case_id)
@@ -382,7 +382,7 @@ class Chooses:
 
     async def __call__(self, scene: Scenario) -> None:
         await scene.ask(FIRST)
-        await _buttons(scene).choose(FIRST, OPTION)
+        await buttons_of(scene).choose(FIRST, OPTION)
         await scene.arrived(2)
         scene.expect_asked(FIRST.text, OPTION)
         await scene.expect_shown(FIRST, (self.answer,))
@@ -390,7 +390,7 @@ class Chooses:
 
 async def is_claimed(scene: Scenario) -> None:
     """Two people claim it; one has it, and the card says who."""
-    card, case_id = _card(scene), await scene.escalate(FIRST)
+    card, case_id = card_of(scene), await scene.escalate(FIRST)
     await card.claim("anna")
     await card.claim("bob")
     owner = (await scene.case(case_id)).status.owner_name
@@ -405,17 +405,22 @@ class IsReplied:
     """What somebody writes on the card is read by who asked, with the writer's name.
 
     ``below``: it is written in the card's thread, as people do, and its author agrees to send it.
+    ``before``: it read so first, and the edit arrives before the message.
     """
 
     words: str
     shown: tuple[Words, ...]
     below: bool = False
+    before: str = ""
 
     async def __call__(self, scene: Scenario) -> None:
-        card = _card(scene)
+        card = card_of(scene)
         await scene.escalate(FIRST)
-        write = card.write_below if self.below else card.reply
-        await write("anna", self.words)
+        if self.before:
+            await card.write_late("anna", self.before, self.words)
+        else:
+            write = card.write_below if self.below else card.reply
+            await write("anna", self.words)
         await scene.people.tell()
         await scene.expect_shown(FIRST, self.shown)
         shown = await card.shown()
@@ -426,13 +431,13 @@ def _says(words: Words, told: str) -> bool:
     return words in told if isinstance(words, str) else bool(words.search(told))
 
 
-def _buttons(scene: Scenario) -> Buttons:
+def buttons_of(scene: Scenario) -> Buttons:
     if scene.platform.hands.buttons is None:
         raise Missing
     return scene.platform.hands.buttons
 
 
-def _card(scene: Scenario) -> Card:
+def card_of(scene: Scenario) -> Card:
     if scene.platform.hands.card is None:
         raise Missing
     return scene.platform.hands.card
@@ -458,6 +463,15 @@ class IsOrdered:
         scene.expect(self.told in read, f"who ordered reads {read!r}")
         scene.expect_asked()
         scene.expect(not orders.shelf.runs, "something is reindexed")
+
+
+async def lists_own_cases(scene: Scenario) -> None:
+    """Who asked a person finds the question again by the words "my cases"."""
+    orders = _orders(scene)
+    case = await scene.case(await scene.escalate(FIRST))
+    await orders.give("my cases", admin=True)
+    read = await _reads(orders, "waits for somebody", admin=True)
+    scene.expect(f"- {case.question}" in read, f"who asked reads {read!r}")
 
 
 async def reindexes(scene: Scenario) -> None:

@@ -13,7 +13,7 @@ from bot.chat.response_view import COMPOSED_NOTE
 from bot.domain.interactions import Clarification, Escalation, Reply
 from bot.domain.messages import Refusal
 from rag.parts import paragraph
-from tests.contract.platforms import actions, handovers, same_question, scenario
+from tests.contract.platforms import actions, consent, handovers, same_question, scenario
 from tests.contract.platforms.actions import (
     OPTION,
     Action,
@@ -287,12 +287,12 @@ PEOPLE = (
     Case(
         "a person's reply reaches the thread, marked as a person's",
         says(ASKED_FOR),
-        Hears("reply", THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}answered"))),
+        Hears("reply", THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}replied"))),
     ),
     Case(
         "claimed is told",
         says(ASKED_FOR),
-        Hears("claim", "", (re.compile(r"Anna Lopez\W{0,3}has (?:taken your question|it)"),)),
+        Hears("claim", "", (re.compile(r"Anna Lopez\W{0,3}is working on"),)),
     ),
     Case(
         "declined is told with the reason",
@@ -300,7 +300,7 @@ PEOPLE = (
         Hears(
             "decline",
             "Ask facilities.",
-            ("Ask facilities.", re.compile(r"Anna Lopez\W{0,3}can't take")),
+            ("Ask facilities.", re.compile(r"Anna Lopez\W{0,3}can't help with")),
         ),
     ),
     Case("all steps are told in their order", says(ASKED_FOR), handovers.hears_in_order),
@@ -350,12 +350,12 @@ PEOPLE = (
     Case(
         "a reply by button reaches who asked",
         says(ASKED_FOR),
-        IsReplied(THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}answered"))),
+        IsReplied(THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}replied"))),
     ),
     Case(
         "a reply below the card reaches who asked, once its author says so",
         says(ASKED_FOR),
-        IsReplied(THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}answered")), below=True),
+        IsReplied(THEIRS, (THEIRS, re.compile(r"Anna Lopez\W{0,3}replied")), below=True),
     ),
     Case(
         "given to a colleague: who asked reads who has it, and not why",
@@ -368,6 +368,23 @@ PEOPLE = (
         says(ASKED_FOR),
         handovers.hears_the_correction,
     ),
+    Case(
+        "a reply below the card is sent as edited, also where the edit comes first",
+        says(ASKED_FOR),
+        IsReplied(THEIRS, (THEIRS,), before="Take the green socket."),
+    ),
+    Case(
+        "seeing more of the conversation: if who asked agrees, and once",
+        scenario.then(ANSWER, ASKED_FOR),
+        consent.is_agreed_to,
+    ),
+    Case("seeing more: who asked says no", scenario.then(ANSWER, ASKED_FOR), consent.is_refused),
+    Case(
+        "seeing more: by buttons of the card, for the eyes of who has it",
+        scenario.then(ANSWER, ASKED_FOR),
+        consent.is_seen_alone,
+    ),
+    Case("my cases: found again by who asked", says(ASKED_FOR), actions.lists_own_cases),
     Case(
         "the same question of two: one card, and each reads the answer where they asked",
         says(same_question.HANDED_ON),
@@ -459,7 +476,11 @@ SAFETY = (
     Case(
         "a question that is too long",
         says(Reply("Shorter, please.", "generic")),
-        Asks("why " * 2000, ("Shorter, please.",), refused=re.compile(r"at most 4,000|to 4000")),
+        Asks(
+            "why " * 2000,
+            ("Shorter, please.",),
+            refused=re.compile(r"at most 4,000|to 4000|maximum is 4,?000"),
+        ),
     ),
     Case(
         "an empty question",

@@ -75,6 +75,10 @@ class Buttons(Protocol):
         """Choose one of the options that are offered."""
         ...
 
+    async def answer_request(self, question: Question, label: str) -> None:
+        """Press a button below the last request to see more of the conversation."""
+        ...
+
 
 class Card(Protocol):
     """The one question that people were asked, as it stands in their channel."""
@@ -87,6 +91,16 @@ class Card(Protocol):
 
     async def write_below(self, who: Expert, words: str) -> None:
         """Write in the card's thread, without a mention of the bot, and agree to send it."""
+        ...
+
+    async def write_late(self, who: Expert, words: str, edited: str) -> None:
+        """Write and edit there, of which the edit arrives first, and agree to send it."""
+        ...
+
+    async def press(self, who: Expert, label: str) -> None: ...
+
+    async def alone(self, who: Expert) -> str:
+        """Return the last that was shown to one of them alone."""
         ...
 
 

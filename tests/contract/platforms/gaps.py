@@ -25,6 +25,10 @@ _ADDRESSED = "all that is sent there is for the bot, by who is signed in"
 _NO_CHANNELS = "there are no channels: who asks is alone with the bot"
 _WORDS_ONLY = "a question there is words"
 _ORDERED_ELSEWHERE = "ordered at the board and by the API's own operations"
+_ON_A_PAGE = "the page /cases lists them"
+_LISTED = (
+    "the API lists what went to people for those who answer; an asker reads their own by its id"
+)
 _NOT_POSTED = "nothing is posted: it is read when somebody looks"
 _UNASKABLE = "Teams can't be asked what was posted: better told twice than never"
 _NOT_INSTALLED = "nothing is installed: it is there while the server runs"
@@ -66,7 +70,14 @@ _CARD = (
     "claimed by a button: one has it, and the card says who",
     "a reply by button reaches who asked",
     "a reply below the card reaches who asked, once its author says so",
+    "a reply below the card is sent as edited, also where the edit comes first",
+    "seeing more: by buttons of the card, for the eyes of who has it",
 )
+_MORE = (
+    "seeing more of the conversation: if who asked agrees, and once",
+    "seeing more: who asked says no",
+)
+_OWN_CASES = "my cases: found again by who asked"
 _FOR_EXPERTS = (
     "given to a colleague: who asked reads who has it, and not why",
     "a note of those who answer is not for who asked",
@@ -118,6 +129,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _ADDRESSED: _UNADDRESSED,
                 _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_SAME, *_PRACTISE),
                 _ORDERED_ELSEWHERE: _ORDERS,
+                _ON_A_PAGE: (_OWN_CASES,),
                 _NOT_INSTALLED: _INSTALLING,
                 _NOT_POSTED: (_ANSWER_LOST,),
                 _EACH_VIEW: (_CLOSED,),
@@ -134,6 +146,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_SAME, *_PRACTISE),
                 _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
+                _LISTED: (_OWN_CASES,),
                 _NOT_INSTALLED: _INSTALLING,
                 _NOT_POSTED: (_ANSWER_LOST,),
                 _EACH_VIEW: (_CLOSED,),
@@ -159,6 +172,8 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     *_FILES,
                     *_CARD,
                     _REVISED,
+                    *_MORE,
+                    _OWN_CASES,
                     _REPLACED,
                     *_UNADDRESSED,
                     *_ORDERS,

@@ -219,7 +219,7 @@ async def hears_in_order(scene: Scenario) -> None:
     await scene.people.act(case_id, "resolve")
     await scene.people.tell()
     whole = "\n".join(await scene.platform.seen(FIRST))
-    at = [whole.find(words) for words in ("taken", "Take the blue socket.", "closed")]
+    at = [whole.find(words) for words in ("working on", "Take the blue socket.", "closed")]
     scene.expect(-1 not in at and at == sorted(at), f"the asker reads {whole!r}")
     await scene.expect_shown(elsewhere, (), ("Anna Lopez",))
 
@@ -284,7 +284,7 @@ class Practises:
             await scene.quiet()
             scene.expect(self.text not in reviewing.read(), "the reviewer still has the question")
             return
-        await reviewing.press("Right")
+        await reviewing.press("Correct")
         await reviewing.press("Wrong")
         counts = (await store.shadow_drafts.counts(tenant, channel)).values()
         judged = [(each.drafts, each.right, each.wrong) for each in counts]

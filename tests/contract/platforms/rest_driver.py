@@ -34,10 +34,12 @@ _ASK_SECONDS = 0.3
 _RECEIPTS: dict[int, Receipt] = {200: "kept", 504: "kept", 422: "refused", 503: "send it again"}
 _DID = {
     "claim": "is working on your question",
-    "reply": "answered:",
-    "decline": "can't take it:",
-    "resolve": "closed it",
+    "reply": "replied:",
+    "decline": "can't help with your question",
+    "resolve": "closed your question",
+    "ask_more": "would like to see",
 }
+_ANSWERS = {"Show them": "show_more", "No": "keep_more"}
 _OPENABLE = re.compile(r"https?://|/pages/")
 
 
@@ -174,6 +176,14 @@ class OnRest:
         assert response.status == 200, await response.text()
         return str((await response.json())["pipeline"])
 
+    async def answer_request(self, question: Question, act: str) -> None:
+        """Answer the request that stands in a case's history."""
+        path = f"/api/v2/escalations/{self._ids[question.number]}"
+        history = (await (await self.client.get(path)).json())["history"]
+        body = {"about": history[-1]["number"]}
+        response = await self.client.post(f"{path}/{act}", json=body)
+        assert response.status == 200, await response.text()
+
     def _path(self, question: Question) -> str:
         return f"/api/v2/interactions/{self._ids[question.number]}"
 
@@ -192,6 +202,9 @@ class RestButtons:
 
     async def choose(self, question: Question, option: str) -> None:
         raise Missing
+
+    async def answer_request(self, question: Question, label: str) -> None:
+        await self._api.answer_request(question, _ANSWERS[label])
 
 
 def _step(step: dict[str, Any]) -> str:

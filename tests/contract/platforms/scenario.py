@@ -277,9 +277,10 @@ class Experts:
 
     async def shown(self, case_id: InteractionId) -> CaseView:
         """Return a case as the board shows it and as the cards and notices are made from it."""
-        return await self._works().view(self.tenant, case_id, frozenset({EVERYONE}))
+        return await self.works().view(self.tenant, case_id, frozenset({EVERYONE}))
 
-    def _works(self) -> Casework:
+    def works(self) -> Casework:
+        """Return what experts do and see, as every platform has it."""
         return Casework(
             cases=self.store.escalations,
             interactions=self.store.interactions,
@@ -291,7 +292,7 @@ class Experts:
         teller = NoticeDelivery(
             outbox=outbox,
             cases=self.store.escalations,
-            casework=self._works(),
+            casework=self.works(),
             interactions=self.store.interactions,
             channels={} if channel is None else {channel.platform: channel},
             now=self.now,

@@ -127,6 +127,10 @@ class SlackButtons:
     async def choose(self, question: Question, option: str) -> None:
         await self._person(ALICE).click(self._answer(question), option)
 
+    async def answer_request(self, question: Question, label: str) -> None:
+        asked = [post for post in self._workspace.seen_by(ALICE, HELP) if label in post.labels]
+        await self._person(ALICE).click(asked[-1], label)
+
 
 class SlackCard:
     """Implements Card."""
@@ -150,6 +154,20 @@ class SlackCard:
         expert = self._person(_EXPERTS[who])
         await expert.say(PEOPLE, words, thread=self._card().ts)
         await expert.click(self._workspace.whispered(expert.id)[-1], "Send")
+
+    async def write_late(self, who: Expert, words: str, edited: str) -> None:
+        expert = self._person(_EXPERTS[who])
+        expert.held = []
+        await expert.edit(await expert.say(PEOPLE, words, thread=self._card().ts), edited)
+        for event in reversed(expert.held):
+            assert (await expert.door.event(event)).status == 200
+        await expert.click(self._workspace.whispered(expert.id)[-1], "Send")
+
+    async def press(self, who: Expert, label: str) -> None:
+        await self._person(_EXPERTS[who]).click(self._card(), label)
+
+    async def alone(self, who: Expert) -> str:
+        return self._workspace.open_views[-1].shown
 
     def _card(self) -> Post:
         return self._workspace.in_channel(PEOPLE)[0]

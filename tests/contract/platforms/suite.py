@@ -18,7 +18,7 @@ from bot.domain.ports import AnswersInquiries, Channel, Fetches, Inbox, Introduc
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.inbox.ports import Admits
 from bot.store.database import Store, open_store, sqlite_url
-from bot.store.question_files import FROM_HERE
+from bot.store.question_files import KEPT_HERE
 from bot.store.tables import Table
 from bot.web.auth.security import mount_security
 from tests.contract.platforms.cases import Case
@@ -130,7 +130,7 @@ def _admission(store: Store, channel: Channel | None, open_spaces: frozenset[str
     channels = [] if channel is None else [channel]
     introducing = {each.platform: each for each in channels if isinstance(each, Introduces)}
     opened = dict.fromkeys(introducing, open_spaces)
-    fetching: dict[str, Fetches] = dict.fromkeys(FROM_HERE, store.files)
+    fetching: dict[str, Fetches] = dict.fromkeys(KEPT_HERE, store.files)
     fetching |= {each.platform: each for each in channels if isinstance(each, Fetches)}
     return Admission(
         store.interactions,

@@ -68,6 +68,12 @@ class TeamsButtons:
     async def choose(self, question: Question, option: str) -> None:
         await self._person(ALICE).press(self._reply(question), option)
 
+    async def answer_request(self, question: Question, label: str) -> None:
+        alice = self._person(ALICE)
+        there = alice.teams.posts_in(self._reply(question).place)
+        asked = [post for post in there if label in post.labels]
+        await alice.press(asked[-1], label)
+
 
 class TeamsCard:
     """Implements Card."""
@@ -90,8 +96,26 @@ class TeamsCard:
         expert = self._person(_EXPERTS[who])
         self._tenant.hears_all = True
         await expert.say(self._card(), words, mention=False)
+        await self._send(expert)
+
+    async def write_late(self, who: Expert, words: str, edited: str) -> None:
+        expert = self._person(_EXPERTS[who])
+        self._tenant.hears_all = True
+        expert.held = []
+        await expert.edit(await expert.say(self._card(), words, mention=False), edited)
+        for activity in reversed(expert.held):
+            await expert.deliver(activity)
+        await self._send(expert)
+
+    async def _send(self, expert: Visitor) -> None:
         (offer,) = (post for post in self._posts() if not post.is_root)
         await expert.press(offer, "Send")
+
+    async def press(self, who: Expert, label: str) -> None:
+        await self._person(_EXPERTS[who]).press(self._card(), label)
+
+    async def alone(self, who: Expert) -> str:
+        return self._tenant.posts_in(chat_of(_EXPERTS[who]))[-1].shown
 
     def _card(self) -> Sent:
         (card,) = (post for post in self._posts() if post.is_root)

@@ -51,6 +51,8 @@ class Page(Protocol):
 
     async def options(self, question: Question) -> Sequence[str]: ...
 
+    async def answer_request(self, question: Question, label: str) -> None: ...
+
 
 class WebButtons:
     """Implements Buttons."""
@@ -67,6 +69,9 @@ class WebButtons:
     async def choose(self, question: Question, option: str) -> None:
         assert option in await self._page.options(question)
         await self._page.ask(Question(option, number=_CHOSEN, thread=question.thread))
+
+    async def answer_request(self, question: Question, label: str) -> None:
+        await self._page.answer_request(question, label)
 
 
 _NAMES = uuid.UUID("00000000-0000-4000-8000-000000000000")
@@ -193,6 +198,16 @@ class OnWeb:
         response = await self._post(f"{self._path(question)}/{part}")
         assert response.status == 200, await response.text()
 
+    async def answer_request(self, question: Question, label: str) -> None:
+        """Press a button of the request that stands on the card of a question."""
+        for article in await self._articles(question):
+            for form in article.xpath(".//div[@class='wanted']//form"):
+                (button,) = [each for each in form.iter("button") if each.text == label]
+                about = form.xpath("./input[@name='about']/@value")[0]
+                path = f"{self._path(question)}/case"
+                response = await self._post(path, act=button.get("value"), about=about)
+                assert response.status == 200, await response.text()
+
     async def options(self, question: Question) -> Sequence[str]:
         """Return what the buttons of an exchange would ask."""
         articles = await self._articles(question)
@@ -239,7 +254,11 @@ def _read(article: HtmlElement) -> str:
 
 def _people(article: HtmlElement) -> Sequence[str]:
     """Return how it stands with people and what they said, as a person reads it."""
-    shown = [*article.xpath(".//*[@class='state']/strong"), *article.xpath(".//ol/li")]
+    shown = [
+        *article.xpath(".//*[@class='state']/strong"),
+        *article.xpath(".//ol/li"),
+        *article.xpath(".//div[@class='wanted']/p"),
+    ]
     of_case = [each for each in shown if each.xpath("ancestor::section")]
     return [" ".join(str(each.text_content()).split()) for each in of_case]
 

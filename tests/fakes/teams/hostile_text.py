@@ -29,7 +29,7 @@ _LIVE = re.compile(
     rf"(?<!\\)\]\(|(?<!\\)!\[|^ *\[[^\]]+\]:|<|{_BARE}", re.IGNORECASE | re.MULTILINE
 )
 _LIVE_ON_CARD = re.compile(rf"{_LIVE.pattern}|\{{\{{", re.IGNORECASE | re.MULTILINE)
-_TOLD = re.compile(r"\*\*Anna Lopez\*\* (?:answered|can't help with your question):")
+_TOLD = re.compile(r"\*\*Anna Lopez\*\* (?:replied|can't help with your question):")
 _TAG = re.compile(r"<\s*/?\s*(?:at|attachment|quoted)\b", re.IGNORECASE)
 
 _KEYS = frozenset(

@@ -29,6 +29,7 @@ from bot.domain.errors import BotError, InteractionUnknown
 from bot.domain.interactions import Interaction
 from bot.domain.markdown import clip, split
 from bot.domain.messages import Message
+from bot.domain.texts import join_texts, tr
 from bot.platforms.slack.actions.interactivity import Press, PressDispatcher, modal
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
@@ -41,7 +42,7 @@ from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, mrkdwn_
 # Slack's limits for a modal: characters of the title, blocks.
 _TITLE_LIMIT = 24
 _MOST_BLOCKS = 100
-ONE_MOMENT = "One moment, I'm looking it up\u2026"
+ONE_MOMENT = tr("One moment, I'm looking it up \u2026")
 
 
 def explanation_modal(explanation: Explanation) -> Mapping[str, object]:
@@ -52,7 +53,7 @@ def explanation_modal(explanation: Explanation) -> Mapping[str, object]:
 
 def sentence_modal(sentence: str) -> Mapping[str, object]:
     """Return a modal with one sentence that says why there is no explanation."""
-    return modal(WHY_VIEW, "Why", (section(escaped(sentence)),))
+    return modal(WHY_VIEW, tr("Why"), (section(escaped(sentence)),))
 
 
 def _blocks(explanation: Explanation) -> Iterator[Block]:
@@ -70,20 +71,21 @@ def _sections(heading: str, text: str) -> Iterator[Block]:
     """Yield the sections of a step, split at Slack's limit."""
     room = SECTION_LIMIT - len(heading) - 1
     first, *rest = split(text, room, lambda part: len(escaped(part)))
-    yield section(f"{heading}\n{escaped(first)}")
+    yield section(join_texts("\n", (heading, escaped(first))))
     yield from (section(escaped(part)) for part in rest)
 
 
 def _pages(pages: Sequence[PageSummary]) -> Iterator[Block]:
-    yield section("*Pages I read*")
+    yield section(tr("*Pages I read*"))
     for page in pages:
-        yield section(f"\u2022 {mrkdwn_link(page.url, page.label)}, {escaped(page.found)}")
+        link = mrkdwn_link(page.url, page.label)
+        yield section(join_texts("", ("\u2022 ", link, ", ", escaped(page.found))))
 
 
 _SOON_SECONDS = 0.8
 """After this time a waiting modal is opened, before the trigger expires."""
 
-_NOTHING = "There is nothing left to explain: the question isn't here any more."
+_NOTHING = tr("There is nothing to explain: the question is no longer here.")
 
 log = structlog.get_logger(__name__)
 
@@ -126,7 +128,7 @@ async def _modal_of(explaining: Coroutine[Any, Any, Explanation], unknown: str) 
 
 
 _OPTION_ACTION = re.compile(rf"^{OPTION}:\d+$")
-_ASKER_ONLY = "That is for the one who asked. Ask me yourself, and you get what you may read."
+_ASKER_ONLY = tr("Only the asker can see this. Ask me yourself to get what you can read.")
 
 
 class AnswerButtons:

@@ -34,6 +34,7 @@ from bot.chat.votes import (
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.interactions import LONGEST_COMMENT, REASONS, Interaction, PostedRef, Reason, Vote
 from bot.domain.messages import InteractionId, Message
+from bot.domain.texts import tr
 from bot.platforms.slack.actions.interactivity import (
     Press,
     PressDispatcher,
@@ -48,6 +49,7 @@ from bot.platforms.slack.actions.interactivity import (
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NeverPermitted
+from bot.platforms.slack.client.posting import language_of
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.actions import ASK_PERSON, FEEDBACK, REASON, REASON_FORM
 from bot.platforms.slack.payloads.events import (
@@ -79,8 +81,7 @@ _COMMENT = "comment"
 
 _REASON_ACTION = re.compile(rf"^{REASON}:\w+$")
 
-_QUESTION = "Thanks for telling me. What was wrong with the answer? Only you see this."
-_NOTED = "Thanks, I've noted: \u201c{label}\u201d."
+_QUESTION = tr("Thanks for the feedback. What was wrong with the answer? Only you see this.")
 
 
 def reason_question(interaction_id: InteractionId) -> MessageForms:
@@ -93,8 +94,8 @@ def reason_question(interaction_id: InteractionId) -> MessageForms:
 def reason_noted(interaction_id: InteractionId, reason: str) -> MessageForm:
     """Return the message that replaces the question once a reason is given."""
     label = next((label for code, label in REASON_LABELS.items() if code == reason), reason)
-    text = _NOTED.format(label=label)
-    more = _reason_button("Say more\u2026", _MORE_WORDS, interaction_id)
+    text = tr("Thank you. Saved: \u201c{reason}\u201d.", reason=label)
+    more = _reason_button(tr("Say more\u2026"), _MORE_WORDS, interaction_id)
     return MessageForm(text, (section(text), actions([more, _person_button(interaction_id)])))
 
 
@@ -108,7 +109,13 @@ def comment_thanks(interaction_id: InteractionId) -> MessageForm:
 def comment_modal(about: str) -> Mapping[str, object]:
     """Return the modal for a free-text comment; ``about`` is returned with its submission."""
     question = input_block(_COMMENT, COMMENT_QUESTION, text_input(LONGEST_COMMENT), COMMENT_READERS)
-    return modal(REASON_FORM, "What was wrong?", [question], submit="Send", private_metadata=about)
+    return modal(
+        REASON_FORM,
+        tr("What was wrong?"),
+        [question],
+        submit=tr("Send"),
+        private_metadata=about,
+    )
 
 
 def _reason_button(label: str, code: str, interaction_id: InteractionId) -> Block:
@@ -116,7 +123,7 @@ def _reason_button(label: str, code: str, interaction_id: InteractionId) -> Bloc
 
 
 def _person_button(interaction_id: InteractionId) -> Block:
-    return button("Ask a person", ASK_PERSON, interaction_id)
+    return button(tr("Ask a person"), ASK_PERSON, interaction_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +173,7 @@ class FeedbackReasons:
         about = {key: text_at(metadata, key) for key in metadata}
         comment = typed_value(view, _COMMENT)
         storing = self._store_comment(about, id_at(object_at(body, "user"), "id"), comment)
-        if await submit_modal(ack, _COMMENT, storing):
+        if await submit_modal(ack, _COMMENT, storing, language=language_of(self.client.web)):
             self._show(about.get("response_url", ""), comment_thanks(InteractionId(about["id"])))
 
     async def _store_comment(self, about: Mapping[str, str], user: str, comment: str) -> None:
@@ -224,7 +231,7 @@ class AnswerLookup:
         return next((interaction_answered_by(each) for each in found), None)
 
 
-_THANKS = "Thanks, I'm glad it helped."
+_THANKS = tr("Thanks, glad it helped.")
 _BUTTON_VOTES: Mapping[str, Vote] = {"up": "up", "down": "down"}
 _REACTION_VOTES: Mapping[str, Vote] = {
     "+1": "up",

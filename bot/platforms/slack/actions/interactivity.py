@@ -21,6 +21,7 @@ from bot.chat.actions import LATER, REJECTIONS, ActingUser, rejection_text
 from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.messages import Person
+from bot.domain.texts import ENGLISH, Language, tr
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.payloads.events import Event, id_at, object_at, text_at, ts_at
@@ -37,9 +38,9 @@ def modal(
     private_metadata: str = "",
 ) -> Mapping[str, object]:
     """Return a modal, with a button to submit it if that has a label."""
-    buttons = {"close": plain_text("Close")}
+    buttons = {"close": plain_text(tr("Close"))}
     if submit:
-        buttons = {"submit": plain_text(submit), "close": plain_text("Cancel")}
+        buttons = {"submit": plain_text(submit), "close": plain_text(tr("Cancel"))}
     return {
         "type": "modal",
         "callback_id": callback_id,
@@ -105,15 +106,16 @@ async def submit_modal(
     handling: Awaitable[None],
     *,
     then: Mapping[str, object] | None = None,
+    language: Language = ENGLISH,
 ) -> bool:
     """Carry out a submitted modal and acknowledge it; return False if an error is shown at a field.
 
     The user waits 2.5 s at most. ``then`` is the modal shown afterwards; None closes it.
     """
     if error := await _error_of(handling, "slack.form_not_taken"):
-        await ack(response_action="errors", errors={field: error})
+        await ack(response_action="errors", errors={field: language.text(error)})
     elif then is not None:
-        await ack(response_action="update", view={**then})
+        await ack(response_action="update", view=language.render_all(then))
     else:
         await ack()
     return not error

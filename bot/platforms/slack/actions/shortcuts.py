@@ -22,6 +22,7 @@ from bot.chat.messages import as_new_question
 from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.markdown import split
 from bot.domain.messages import Attachment, InteractionId, Message, Person, Thread
+from bot.domain.texts import join_texts, tr
 from bot.platforms.slack.actions.feedback import AnswerLookup
 from bot.platforms.slack.channel import SlackChannel
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
@@ -77,11 +78,14 @@ class ShortcutTarget:
 
     def quoted(self) -> MessageForm:
         """Return the first message of the direct conversation: the text quoted, with a link."""
-        where = f"<{self.link}|a message>" if self.link else "a message"
+        where: str = tr("a message")
+        if self.link:
+            where = join_texts("", (f"<{self.link}|", where, ">"))
         beginning = split(self.text, _QUOTED, lambda part: len(escaped(part)))[0]
         lines = escaped(beginning).split("\n") if beginning else ()
         quote = "\n".join(f"> {line}" for line in lines)
-        text = f"You asked me about {where}:\n{quote}".rstrip()
+        asked = tr("You asked me about {message}:", message=where)
+        text = join_texts("\n", (asked, quote)) if quote else asked
         return MessageForm(text, (section(text),))
 
     def _question(self, id_: str, thread: Thread, private: bool) -> Message:  # noqa: FBT001
@@ -138,13 +142,15 @@ def _message_url(domain: str, channel: str, ts: str, thread: str) -> str:
     return address if thread == ts else f"{address}?thread_ts={thread}&amp;cid={channel}"
 
 
-_EMPTY = "There is nothing in that message that I can read."
-_OWN_ANSWER = "That is my own answer."
-_OWN = "That is my own message."
-_BELOW = "I've got it; my answer goes into the thread of that message."
-_BELOW_ALREADY = "I was asked about that already; the answer goes into the thread of that message."
-_DIRECTLY = "I've got it; I'll answer you in our direct messages."
-_DIRECTLY_ALREADY = "You asked me about that already; see our direct messages."
+_EMPTY = tr("There is nothing in that message that I can read.")
+_OWN_ANSWER = tr("That is my own answer.")
+_OWN = tr("That is my own message.")
+_BELOW = tr("Got it, I'll answer in the thread of that message.")
+_BELOW_ALREADY = tr(
+    "I've already been asked about this; the answer is in the thread of that message."
+)
+_DIRECTLY = tr("Got it, I'll answer you in our direct messages.")
+_DIRECTLY_ALREADY = tr("You've already asked me about this; see our direct messages.")
 
 log = structlog.get_logger(__name__)
 
@@ -187,7 +193,7 @@ class MessageShortcut:
         if about is None:
             await self._tell(target, _OWN)
             return
-        ask = actions([button("Ask a person", ASK_PERSON, about)])
+        ask = actions([button(tr("Ask a person"), ASK_PERSON, about)])
         form = MessageForm(_OWN_ANSWER, (section(_OWN_ANSWER), ask))
         await self._client.respond(target.response_url, (form,))
 

@@ -1,5 +1,7 @@
 """Send a message in the richest form that a workspace accepts, and post to response URLs.
 
+Texts are sent in the language of the workspace, wherever they are in a payload.
+
 Types of blocks that a workspace rejects are remembered for ten minutes, so that not every message
 is rejected first.
 """
@@ -11,13 +13,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import aiohttp
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from bot.domain.texts import ENGLISH, Language
 from bot.platforms.slack.client.errors import (
     FormRefused,
     FormsRefused,
@@ -45,6 +48,20 @@ of blocks than others. A "response" is shown at a response URL, a "reminder" bes
 Result = TypeVar("Result")
 
 log = structlog.get_logger(__name__)
+
+
+class TextWebClient(AsyncWebClient):
+    """Renders the texts of each call, wherever they are in its payload."""
+
+    language: Language = ENGLISH
+
+    async def api_call(self, api_method: str, **given: Any) -> AsyncSlackResponse:  # noqa: ANN401 - as the client has it
+        return await super().api_call(api_method, **self.language.render_all(given))
+
+
+def language_of(web: AsyncWebClient) -> Language:
+    """Return the language in which a client sends texts."""
+    return web.language if isinstance(web, TextWebClient) else ENGLISH
 
 
 class RefusedBlocks:
@@ -163,9 +180,10 @@ async def send_response(
         "unfurl_links": False,
         "unfurl_media": False,
     }
+    rendered = language_of(web).render_all(payload)
     await caller.call(
         _RESPONSE_URL,
-        lambda: _post_response(web, url, payload, command_reply=options.command_reply),
+        lambda: _post_response(web, url, rendered, command_reply=options.command_reply),
         # Slack limits each URL by itself: one user must not hold the others.
         channel=url,
         needs_token=options.command_reply,

@@ -1,22 +1,15 @@
-"""Accept messages, their edits, deletions and presses of Stop from Slack's events; fetch files.
-
-Files are downloaded from Slack's hosts alone, and up to a size.
-"""
+"""Accept messages, their edits, deletions and presses of Stop from Slack's events."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
 
-import aiohttp
 from slack_bolt.app.async_app import AsyncApp
-from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.answering.attachments import download_errors, downloaded_bytes
 from bot.chat.adapters import ChatContext
 from bot.chat.messages import (
     MessageEdits,
@@ -29,9 +22,9 @@ from bot.chat.messages import (
     should_take,
     stop_notice,
 )
-from bot.domain.errors import DeliveryFailed, InteractionUnknown
+from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import Delivery, Interaction
-from bot.domain.messages import Attachment, Message, Person, Thread
+from bot.domain.messages import Message, Person, Thread
 from bot.platforms.slack.bot_identity import BotIdentity
 from bot.platforms.slack.dispatch import ACCEPT_SECONDS
 from bot.platforms.slack.members import MentionNames
@@ -202,7 +195,8 @@ class EditListener:
 
     Slack sends these in any order with the message itself. So an edited question is first accepted
     with its present text, which has no effect if it is stored already, and then amended; one that
-    is deleted before it is known is stored as withdrawn, so that it is not answered on arrival.
+    is deleted before it is known is stored as withdrawn, so that it is not answered on arrival. Of
+    what does not address the bot this holds for a minute: later it is known, or was not for us.
     """
 
     def __init__(
@@ -229,16 +223,18 @@ class EditListener:
         )
         if now is None or now.by_bot or not _has_new_words(now, before, after):
             return
-        await self._messages.ongoing.run(body, event, lambda: self._amend(body, event, now))
+        await self._messages.ongoing.run(body, event, lambda: self._amend(body, event, now, before))
 
-    async def _amend(self, body: Event, event: Event, now: ReceivedMessage) -> None:
+    async def _amend(
+        self, body: Event, event: Event, now: ReceivedMessage, before: ReceivedMessage | None
+    ) -> None:
         now = await self._messages.named(body, _event_of_version(event, "message"), now)
         edited = object_at(object_at(event, "message"), "edited")
         at = ts_at(edited, "ts") or ts_at(event, "event_ts")
         if is_said_in_thread(now) and await self._messages.replies.edit(now.message, at):
             return
         question = await as_new_question(self._context.interactions, now.message)
-        if not question.overheard:
+        if not question.overheard or await self._is_ahead(event, before):
             await self._messages.accept(question)
         await self._messages.edits.amend(question, at)
 
@@ -256,16 +252,30 @@ class EditListener:
         place = _message_at(Thread("slack", self._context.tenant, channel, root), ts)
         before = self._version(body, event, "previous_message")
         await self._messages.ongoing.run(
-            body, event, lambda: self._withdraw_or_ignore(place, before)
+            body, event, lambda: self._withdraw_or_ignore(event, place, before)
         )
 
-    async def _withdraw_or_ignore(self, place: Message, before: ReceivedMessage | None) -> None:
+    async def _withdraw_or_ignore(
+        self, event: Event, place: Message, before: ReceivedMessage | None
+    ) -> None:
         if await self._messages.replies.delete(place.thread, place.id):
             return
         if await self._withdrawals.withdraw(place):
             return
-        if before and not before.by_bot and not before.message.overheard:
+        if before is None or before.by_bot:
+            return
+        if not before.message.overheard or await self._is_ahead(event, before):
             await self._withdrawals.never_answer(before.message)
+
+    async def _is_ahead(self, event: Event, before: ReceivedMessage | None) -> bool:
+        """Return whether a change may have come before an unaddressed message that we would take.
+
+        That one is unknown, and so young that it may still be on its way.
+        """
+        if before is None or not _is_young(event, before.message.id):
+            return False
+        kept = await self._context.interactions.get(before.message.interaction_id)
+        return kept is None and await should_take(self._context.listening, before)
 
     def _version(self, body: Event, event: Event, version: str) -> ReceivedMessage | None:
         """Return one version of a message; its channel is taken from the event."""
@@ -283,6 +293,15 @@ def _has_new_words(now: ReceivedMessage, before: ReceivedMessage | None, after: 
         return bool(text_at(object_at(after, "edited"), "user"))
     was, is_now = before.message, now.message
     return (was.text, was.overheard) != (is_now.text, is_now.overheard)
+
+
+_ON_ITS_WAY_SECONDS = 60.0
+"""How long after a message its own event may still come; then its changes are about an old one."""
+
+
+def _is_young(event: Event, ts: str) -> bool:
+    changed = ts_at(event, "event_ts") or ts_at(event, "ts")
+    return bool(changed and ts) and float(changed) - float(ts) <= _ON_ITS_WAY_SECONDS
 
 
 def _message_at(thread: Thread, ts: str) -> Message:
@@ -336,63 +355,3 @@ def _is_open(interaction: Interaction) -> bool:
     waits = interaction.status in {"working", "done"}
     silent = interaction.outcome is not None and interaction.outcome.silent
     return waits and interaction.posted is None and not silent
-
-
-_API_HOST = "slack.com"
-_FILES_HOST = "files.slack.com"
-_CURE = "Add the scope files:read and reinstall the app."
-_TIMEOUT = aiohttp.ClientTimeout(total=20.0, connect=5.0)
-
-
-class Files:
-    """Downloads files shared on Slack. Implements bot.domain.ports.Fetches.
-
-    The token is sent to Slack's file host, or to the API's own where that is another (a proxy, a
-    test), and never along with a redirect.
-    """
-
-    def __init__(self, client: AsyncWebClient) -> None:
-        self._client = client
-        api = urlsplit(client.base_url)
-        self._origins: set[tuple[str, str, int | None]] = {("https", _FILES_HOST, None)}
-        if api.hostname != _API_HOST:
-            self._origins.add((api.scheme, api.hostname or "", api.port))
-
-    async def fetch(self, attachment: Attachment, *, most: int) -> bytes:
-        """Return a file's content. Raises DeliveryFailed, also for one above ``most`` bytes."""
-        self._check(attachment)
-        with download_errors(attachment):
-            async with self._download(attachment) as response:
-                return await downloaded_bytes(
-                    attachment, response, most=most, host="Slack", cure=_CURE
-                )
-
-    def _check(self, attachment: Attachment) -> None:
-        if not attachment.place:
-            raise DeliveryFailed(f"File {attachment.name!r}: Slack does not hand it out.")
-        try:
-            url = urlsplit(attachment.place)
-            origin = url.scheme, url.hostname or "", url.port
-        except ValueError as error:
-            raise DeliveryFailed(f"File {attachment.name!r} has no address.") from error
-        if origin not in self._origins or url.username is not None:
-            raise DeliveryFailed(f"File {attachment.name!r} is not Slack's own; it is not fetched.")
-
-    @asynccontextmanager
-    async def _download(self, attachment: Attachment) -> AsyncIterator[aiohttp.ClientResponse]:
-        headers = {"Authorization": f"Bearer {self._client.token}"}
-        async with (
-            self._session() as session,
-            session.get(
-                attachment.place, headers=headers, allow_redirects=False, timeout=_TIMEOUT
-            ) as response,
-        ):
-            yield response
-
-    @asynccontextmanager
-    async def _session(self) -> AsyncIterator[aiohttp.ClientSession]:
-        if self._client.session is not None:
-            yield self._client.session
-            return
-        async with aiohttp.ClientSession() as session:
-            yield session

@@ -18,6 +18,7 @@ from bot.domain.concurrency import BackgroundTasks
 from bot.domain.errors import BotError, DeliveryFailed
 from bot.domain.messages import Activity, Message
 from bot.domain.ports import Notes
+from bot.domain.texts import tr
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import NeverPermitted, NotPermitted
 from bot.platforms.slack.messages.sessions import AgentSessions, OptionalFeature
@@ -29,7 +30,11 @@ _EYES = "eyes"
 _TRIES = 3
 _REMEMBERED = 2_000
 _ALREADY_SO_CODES = frozenset({"already_reacted", "no_reaction"})
-_LOADING = ("Looking at the pages\u2026", "Still at it\u2026", "Checking what I found\u2026")
+_LOADING = (
+    tr("Looking at the pages \u2026"),
+    tr("Still working on it \u2026"),
+    tr("Checking what I found \u2026"),
+)
 
 log = structlog.get_logger(__name__)
 

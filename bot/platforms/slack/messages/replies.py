@@ -23,6 +23,7 @@ from bot.domain.markdown import disarm
 from bot.domain.messages import Message
 from bot.domain.outcomes import undelivered_text
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, tr
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import (
     FormsRefused,
@@ -187,12 +188,12 @@ def _with_asker(forms: MessageForms, message: Message) -> MessageForms:
     """Add a line that names the asker, if they are not the author of the message above."""
     if not came_by_shortcut(message):
         return forms
-    line = f"Asked by <@{message.author.id}> about this message"
+    line = tr("Asked by {who} about this message", who=f"<@{message.author.id}>")
     return tuple(_below_line(line, form) for form in forms)
 
 
 def _below_line(line: str, form: MessageForm) -> MessageForm:
-    text = f"{line}:\n{form.text}"
+    text = join_texts(":\n", (line, form.text))
     if not form.blocks:
         return MessageForm(text)
     return MessageForm(text, (context(line), *form.blocks), form.body and form.body + 1)

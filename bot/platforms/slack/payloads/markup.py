@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from bot.domain.markdown import outside_code, plain_code
+from bot.domain.texts import on_texts
 from rag.parts import Table
 
 _TOKEN = re.compile(r"<([^<>\n]+)>")
@@ -59,26 +60,31 @@ def unescaped(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
+@on_texts
 def escaped(text: str) -> str:
     """Escape mentions, links and channel calls; a quote mark that begins a line stays."""
     return "\n".join(_escaped_line(line) for line in text.split("\n"))
 
 
+@on_texts
 def escaped_label(label: str) -> str:
     """Escape plain text for use as the label in ``<url|label>``."""
     return _escaped(label).replace("|", "\u00a6")
 
 
+@on_texts
 def bold(text: str) -> str:
     """Return plain text in bold, which no mark in it can close."""
     return f"*{inert(text)}*"
 
 
+@on_texts
 def inert(text: str) -> str:
     """Escape plain text so that it can't close the bold or label around it."""
     return escaped_label(text).replace("*", "\u2217")
 
 
+@on_texts
 def to_mrkdwn(text: str) -> str:
     """Convert Markdown to escaped mrkdwn: bold and headings; the rest stays as it is."""
     return escaped(outside_code(text, _as_mrkdwn))

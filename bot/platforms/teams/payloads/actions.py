@@ -40,6 +40,8 @@ CASE_ACTIONS: Mapping[Act, str] = {
     "decline": "frontdesk.case.decline",
     "assign": "frontdesk.case.assign",
     "note": "frontdesk.case.note",
+    "ask_more": "frontdesk.case.ask_more",
+    "see_more": "frontdesk.case.see_more",
 }
 """Buttons on the case card, by action."""
 
@@ -55,8 +57,13 @@ WRITTEN_KEY, CHANNEL_KEY, ROOT_KEY = "written", "channel", "root"
 ASKER_ACTIONS: Mapping[Act, str] = {
     "resolve": "frontdesk.asker.resolve",
     "reopen": "frontdesk.asker.reopen",
+    "show_more": "frontdesk.asker.show",
+    "keep_more": "frontdesk.asker.no",
 }
 """Buttons below a notice to the asker, by action."""
+
+REQUEST_KEY = "request"
+"""Key in the data of an answer to a request to see more: the number of the request."""
 
 DRAFT_ACTIONS: Mapping[Verdict, str] = {
     "agree": "frontdesk.draft.right",

@@ -84,7 +84,8 @@ def card_text(text: str) -> str:
     """
     parts = _INLINE_CODE.split(text)
     shown = [_card_code(part) if n % 2 else _card_prose(part) for n, part in enumerate(parts)]
-    return _unlinked("".join(shown))
+    # Braces on both sides of a code span meet when its marks are gone.
+    return _unlinked(without_card_functions("".join(shown)))
 
 
 def card_plain(text: str) -> str:

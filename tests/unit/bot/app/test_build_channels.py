@@ -354,7 +354,7 @@ async def test_what_is_done_on_the_board_is_seen_on_the_card_and_the_other_way_r
     async with serving_application(settings) as client:
         path = await asked(client, slack)
         (card,) = slack.in_channel(PEOPLE)
-        assert "Open the thread" in card.shown
+        assert "Open thread" in card.shown
         anna = Visitor(slack, client, names.ANNA)
         await anna.click(card, "Claim")
         case = await (await client.get(path, headers=BEARER)).json()
@@ -365,8 +365,8 @@ async def test_what_is_done_on_the_board_is_seen_on_the_card_and_the_other_way_r
         said = {"name": "Ben Okafor", "text": "Room 3."}
         await client.post(f"{path}/reply", json=said, headers=BEARER)
         await wait_until(lambda: "*Answered by Ben Okafor*" in card.shown)
-        await wait_until(lambda: "answered:" in slack.in_thread(HELP, THREAD)[-1].shown)
+        await wait_until(lambda: "replied:" in slack.in_thread(HELP, THREAD)[-1].shown)
         alice = Visitor(slack, client, names.ALICE)
         await alice.click(slack.in_thread(HELP, THREAD)[-1], "This helped, close it")
-        await wait_until(lambda: "*Closed by the one who asked*" in card.shown)
+        await wait_until(lambda: "*Closed by the asker*" in card.shown)
         await wait_until(lambda: "You closed it." in slack.in_thread(HELP, THREAD)[-1].shown)

@@ -41,12 +41,12 @@ def test_what_is_set_is_listed_until_it_is_cleared(capsys: pytest.CaptureFixture
     assert main(["channels", "set", "slack:C1", "--spaces", "IT, HR"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "slack:C1, from the next message on:",
-        "  answers     when it is mentioned",
-        "  follow-ups  when it is mentioned again",
+        "  answers     when mentioned",
+        "  follow-ups  when mentioned again",
         "  spaces      HR, IT",
-        "  people      where the settings say",
+        "  people      as in the server settings",
         "  model       the configured one",
-        "  other bots  are not heard",
+        "  other bots  are ignored",
         "  reviewers   nobody",
     ]
 
@@ -88,9 +88,9 @@ def test_every_field_can_be_set_and_the_rest_stays(
     assert main(["channels", "list"]) == 0
     listed = capsys.readouterr().out
     assert listed.startswith(
-        "slack:C1  all; answers: when it is mentioned, and questions addressed to nobody if it is "
-        "sure; follow-ups: without a mention; model: none: in the pages' own words; "
-        "other bots: may ask  (by cli"
+        "slack:C1  all; answers: when mentioned, and questions not addressed to anyone if it is "
+        "sure; follow-ups: without a mention; model: none, quotes the pages; "
+        "other bots: can ask  (by cli"
     )
 
 

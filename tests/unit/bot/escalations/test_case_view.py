@@ -40,7 +40,7 @@ from bot.escalations.case_view import (
     waiting_time,
 )
 from bot.escalations.casework import Casework
-from bot.escalations.lifecycle import EXPERTS_ONLY, after, is_change
+from bot.escalations.lifecycle import EXPERTS_ONLY, MORE_ACTS, after, is_change
 from rag.types import Principal
 from tests.fakes.builders import NOON, message
 from tests.fakes.desk import HANDED_OVER, delivery
@@ -291,7 +291,7 @@ def test_a_reply_is_the_persons_and_so_are_the_words() -> None:
     assert as_plain(news) == "Anna Lopez replied:\n\nRestart it.\n\nThen wait."
 
 
-@pytest.mark.parametrize("act", sorted(set(get_args(Act)) - EXPERTS_ONLY - {"assign"}))
+@pytest.mark.parametrize("act", sorted(set(get_args(Act)) - EXPERTS_ONLY - MORE_ACTS - {"assign"}))
 def test_every_step_that_is_told_has_words_with_and_without_the_persons_own(act: Act) -> None:
     with_words = as_plain(notice_text(replace(TOLD, step=act)))
     without = as_plain(notice_text(replace(TOLD, step=act, text=" ")))

@@ -41,8 +41,17 @@ class Away:
         return frozenset({EVERYONE})
 
 
+def undated(line: str) -> str:
+    """Return a line without its day: the real clock may pass midnight in a test."""
+    return line.partition(": ")[2]
+
+
+CHANGED = undated(correction_line("changed", NOON))
+
+
 def lines(edited: Sequence[Delivery]) -> list[str]:
-    return [each.outcome.remarks[-1] if each.outcome.remarks else "" for each in edited]
+    remarks = [each.outcome.remarks for each in edited]
+    return [undated(each[-1]) if each else "" for each in remarks]
 
 
 async def states(corrections: Corrections) -> dict[str, tuple[int, int, int, int]]:
@@ -60,14 +69,13 @@ async def test_an_answer_is_edited_once_its_quote_is_gone(corrections: Correctio
     await corrections.run(hours=2)
 
     (edited,) = corrections.channel.edited
-    line = correction_line("changed", corrections.now())
     assert asked.outcome is not None
     assert edited.outcome.response == asked.outcome.response
-    assert lines([edited]) == [line]
+    assert lines([edited]) == [CHANGED]
     assert await states(corrections) == {"vpn": (1, 0, 0, 0)}
     recorded = (await corrections.recorded(asked)).outcome
     assert recorded is not None
-    assert recorded.remarks == (line,)
+    assert recorded.remarks == edited.outcome.remarks
     (audited, *_) = await corrections.store.audits.newest("default", 5)
     assert (audited.act, audited.subject, audited.detail) == ("answers.correct", "IT/vpn", "1 told")
 
@@ -164,7 +172,7 @@ async def test_a_directory_that_is_away_takes_no_answer_with_a_changed_page(
 
     (edited,) = corrections.channel.edited
     assert edited.outcome.response.text == "It is so [1]."
-    assert lines([edited]) == [correction_line("changed", corrections.now())]
+    assert lines([edited]) == [CHANGED]
 
 
 async def test_a_directory_that_is_away_closes_nothing(corrections: Corrections) -> None:
@@ -192,7 +200,7 @@ async def test_a_page_that_moved_with_its_quote_corrects_nothing(
 
     await corrections.wiki.write("vpn", "Call the desk.", space="HELP")
     await corrections.run()
-    assert lines(corrections.channel.edited) == [correction_line("changed", corrections.now())]
+    assert lines(corrections.channel.edited) == [CHANGED]
 
 
 async def test_a_page_that_is_gone_waits_for_every_run(corrections: Corrections) -> None:
@@ -291,7 +299,7 @@ async def test_where_the_answer_cant_be_edited_the_asker_gets_a_note(
     await corrections.run()
 
     (note,) = corrections.channel.notes
-    assert correction_line("changed", corrections.now()) in note
+    assert CHANGED in note
     assert await states(corrections) == {"vpn": (0, 1, 0, 0)}
 
 
@@ -326,7 +334,7 @@ async def test_a_platform_without_a_channel_shows_it_from_the_record(
 
     recorded = (await corrections.recorded(asked)).outcome
     assert recorded is not None
-    assert recorded.remarks == (correction_line("changed", corrections.now()),)
+    assert [undated(each) for each in recorded.remarks] == [CHANGED]
     assert await states(corrections) == {"vpn": (1, 0, 0, 0)}
 
 

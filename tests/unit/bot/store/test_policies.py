@@ -24,6 +24,32 @@ async def test_a_policy_is_kept_with_who_set_it(store: Store) -> None:
     assert (kept.channel, kept.policy, kept.changed_by) == ("slack:C1", IT, "cli:anna")
 
 
+async def test_policies_that_are_read_at_once_are_each_channels_own(store: Store) -> None:
+    own = [Policy(frozenset({f"S{number}"})) for number in range(70)]
+    for number, policy in enumerate(own):
+        await store.policies.set("default", f"slack:C{number}", policy, actor="cli:anna")
+    asked = [("default", f"slack:C{number}") for number in range(70)]
+
+    found = await asyncio.gather(
+        *(store.policies.of(*each) for each in asked),
+        store.policies.of("another", "slack:C1"),
+        store.policies.of("default", "slack:none"),
+    )
+
+    assert found == [*own, None, None]
+
+
+async def test_a_read_that_is_given_up_takes_nothing_from_others(store: Store) -> None:
+    await store.policies.set("default", "slack:C1", IT, actor="cli:anna")
+    given_up, other = (
+        asyncio.create_task(store.policies.of("default", "slack:C1")) for _ in range(2)
+    )
+    await asyncio.sleep(0)
+    given_up.cancel()
+
+    assert await other == IT
+
+
 async def test_a_later_one_replaces_it_and_each_is_an_act(store: Store) -> None:
     nothing = Policy(frozenset())
     await store.policies.set("default", "slack:C1", IT, actor="cli:anna")

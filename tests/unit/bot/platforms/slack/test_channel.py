@@ -179,7 +179,7 @@ async def test_an_asker_is_told_that_there_is_more_and_nobody_else_is(
     assert public.only_for is None
     assert "door" not in public.raw + offer.raw
     assert (offer.only_for, offer.thread_ts) == (ALICE, ROOT)
-    assert "There is more that you may read" in offer.shown
+    assert "more that you can read" in offer.shown
     (pressed,) = offer.blocks[-1]["elements"]
     assert (pressed["action_id"], pressed["value"]) == (MORE, sent.interaction_id)
 

@@ -419,7 +419,7 @@ async def test_what_is_too_long_is_shortened_and_keeps_its_buttons(
     assert kinds(post) >= PRESSED
     assert "Restart the client [1]." in post.shown
     assert "|VPN guide" in post.raw
-    assert "did not take all" in post.shown
+    assert "did not accept the whole message" in post.shown
     assert len(post.shown) < len(long.text) / 2
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.domain.markdown import disarm, plain_code
@@ -89,6 +89,7 @@ def test_lines_in_a_card_keep_their_indents() -> None:
     )
 
 
+@example("`{{`{{")
 @given(HOSTILE)
 def test_nothing_in_a_card_is_live(text: str) -> None:
     assert not _LIVE_IN_CARD.search(card_text(plain_code(disarm(text)).replace("\n", " ")))

@@ -209,7 +209,12 @@ async def failed(world: ServerStates, operation: Operation, status: int) -> Clie
         return await send(await world.client(parts=None if status == 500 else FAILED), operation)
     broken: Any = Defective(DEFECT if status == 500 else AWAY)
     record = RecordApi(
-        tenant="default", searches=broken, cases=broken, interactions=broken, usage=broken
+        tenant="default",
+        searches=broken,
+        cases=broken,
+        works=broken,
+        interactions=broken,
+        usage=broken,
     )
     client = await world.client(accepts=broken, interactions=broken, record=record)
     return await send(client, operation)

@@ -135,7 +135,7 @@ async def test_what_takes_long_is_announced_and_shown_when_it_is_there(slack: Fa
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (InteractionUnknown("i-1 of tenant acme"), "nothing left to explain"),
+        (InteractionUnknown("i-1 of tenant acme"), "nothing to explain"),
         (StoreUnavailable("password=hunter2"), "try again"),
     ],
 )
@@ -224,7 +224,7 @@ FULLER = "Your own plan covers it [1]."
 async def test_the_asker_is_shown_the_fuller_answer_with_its_sources(bot: Bot) -> None:
     bot.pages.chunks = [replace(PAGE, readers=HERS)]
     asked = await bot.answered(answer_with_private_part())
-    await bot.person().click(await bot.told("more that you may read"), MORE)
+    await bot.person().click(await bot.told("more that you can read"), MORE)
     shown = await bot.told(FULLER)
     assert "VPN guide" in shown.shown
     assert shown.thread_ts == asked.message.thread.id
@@ -233,7 +233,7 @@ async def test_the_asker_is_shown_the_fuller_answer_with_its_sources(bot: Bot) -
 
 async def test_pressed_again_it_is_shown_again(bot: Bot) -> None:
     await bot.answered(answer_with_private_part())
-    offer = await bot.told("more that you may read")
+    offer = await bot.told("more that you can read")
     await bot.person().click(offer, MORE)
     await bot.person().click(offer, MORE)
     await wait_until(lambda: len([p for p in bot.whispered() if FULLER in p.shown]) == 2)
@@ -242,7 +242,7 @@ async def test_pressed_again_it_is_shown_again(bot: Bot) -> None:
 async def test_nobody_else_is_shown_it(bot: Bot) -> None:
     asked = await bot.answered(answer_with_private_part())
     await bot.press(bot.reply(asked), MORE, asked.id, BOB)
-    await bot.told("for the one who asked", BOB)
+    await bot.told("Only the asker can see this", BOB)
     assert FULLER not in str([post.payload for post in bot.whispered(BOB)])
 
 
@@ -260,7 +260,7 @@ async def test_what_may_not_be_read_any_more_is_not_shown(
 ) -> None:
     await bot.answered(answer_with_private_part())
     bot.pages.chunks = [replace(PAGE, **changed)]  # type: ignore[arg-type]  # fields by name
-    await bot.person().click(await bot.told("more that you may read"), MORE)
+    await bot.person().click(await bot.told("more that you can read"), MORE)
     await bot.told("have changed")
     assert FULLER not in str([post.payload for post in bot.whispered()])
 
@@ -268,14 +268,14 @@ async def test_what_may_not_be_read_any_more_is_not_shown(
 async def test_a_page_that_is_gone_takes_its_quotes_along(bot: Bot) -> None:
     await bot.answered(answer_with_private_part())
     bot.pages.chunks = []
-    await bot.person().click(await bot.told("more that you may read"), MORE)
+    await bot.person().click(await bot.told("more that you can read"), MORE)
     await bot.told("have changed")
 
 
 async def test_while_the_index_is_away_nothing_is_shown(bot: Bot) -> None:
     await bot.answered(answer_with_private_part())
     bot.pages.broken = True
-    await bot.person().click(await bot.told("more that you may read"), MORE)
+    await bot.person().click(await bot.told("more that you can read"), MORE)
     await bot.told("can't check right now")
 
 

@@ -288,7 +288,7 @@ async def test_a_thumb_down_is_asked_about_and_the_question_becomes_its_outcome(
     question = await bot.told("What was wrong")
     assert "Ask a person" in question.labels
     await alice.click(question, label)
-    await bot.told("noted")
+    await bot.told("Saved")
     given = await _given(bot, asked.id)
     assert (given.vote, given.reason) == ("down", reason)
     assert len(bot.whispered()) == 1
@@ -302,7 +302,7 @@ async def test_below_a_commands_answer_it_is_asked_where_the_bot_is_not(bot: Bot
     answer = await bot.told("Restart the client")
     await alice.click(answer, DOWN)
     await alice.click(await bot.told("What was wrong"), "It's outdated")
-    await bot.told("noted")
+    await bot.told("Saved")
     named = bot.said.asked[0].interaction_id
     given = await _given(bot, named)
     assert (given.vote, given.reason) == ("down", "outdated")
@@ -316,7 +316,7 @@ async def test_words_of_ones_own_are_kept_with_the_vote(bot: Bot, way: str) -> N
     question = await bot.told("What was wrong")
     if way.startswith("Say"):
         await alice.click(question, "It's wrong")
-        question = await bot.told("noted")
+        question = await bot.told("Saved")
     await alice.click(question, way)
     form = await bot.modal()
     assert await alice.submit(form, {"comment": "It is port <443> & not 80."}) == {}

@@ -55,7 +55,7 @@ async def test_a_message_of_a_thread_is_answered_in_that_thread(bot: Bot) -> Non
 async def test_a_question_that_was_answered_is_not_answered_twice(bot: Bot) -> None:
     asked = await bot.answered()
     await bot.person(BOB).shortcut(asked.message.id, ASK_SHORTCUT)
-    await bot.told("asked about that already", BOB)
+    await bot.told("already been asked about this", BOB)
     assert len(bot.said.asked) == 1
 
 
@@ -118,7 +118,7 @@ async def test_a_message_elsewhere_is_asked_once_by_each(bot: Bot) -> None:
     ts = await bot.person(BOB).say(ELSEWHERE, "vpn down?")
     await bot.person().shortcut(ts, ASK_SHORTCUT)
     await bot.person().shortcut(ts, ASK_SHORTCUT)
-    await bot.told("asked me about that already")
+    await bot.told("already asked me about this")
     await bot.person(BOB).shortcut(ts, ASK_SHORTCUT)
     await wait_until(lambda: len(bot.said.asked) == 2)
     assert [each.author.id for each in bot.said.asked] == [ALICE, BOB]
@@ -129,7 +129,7 @@ async def test_who_chooses_it_twice_at_once_has_asked_once(bot: Bot) -> None:
     alice = bot.person()
     await asyncio.gather(*(alice.shortcut(ts, ASK_SHORTCUT) for _ in range(2)))
     await wait_until(lambda: len(bot.slack.in_channel(HERS)) >= 2)
-    await bot.told("asked me about that already")
+    await bot.told("already asked me about this")
     assert len(bot.slack.in_channel(HERS)) == 2
     assert len(bot.said.asked) == 1
 

@@ -157,7 +157,7 @@ async def test_people_are_not_asked_where_another_company_or_one_person_reads(
     }
     answer = await alice.submit(view)
 
-    assert "another company shares it" in answer["errors"]["people"]
+    assert "shared with another company" in answer["errors"]["people"]
     assert await of(store) is None
 
 

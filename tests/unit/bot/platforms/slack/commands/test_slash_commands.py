@@ -142,7 +142,7 @@ async def test_a_question_is_looked_for_at_once_and_answered_to_its_asker_alone(
 
     post = await bot.told("Restart the client")
     assert answer.status == 200
-    assert "Looking" in seen(bot.slack)
+    assert "Searching" in seen(bot.slack)
     assert bot.said.asked[0].text == "vpn down?"
     assert bot.said.asked[0].author.email == "alice@acme.example"
     assert bot.slack.answers(HELP) == []
@@ -231,7 +231,7 @@ async def test_what_takes_long_is_acknowledged_and_answered_later(
 
     assert (answer.status, inbox.accepted) == (200, 0)
     assert "One moment" in seen(slack)
-    await wait_until(lambda: "Looking" in seen(slack))
+    await wait_until(lambda: "Searching" in seen(slack))
     assert inbox.only.text == "vpn?"
 
 

@@ -16,6 +16,7 @@ from bot.domain.cases import Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message
 from bot.escalations.case_view import CASE_FORMS, CaseLinks, CaseView
+from bot.escalations.lifecycle import MORE_ACTS
 from bot.platforms.slack.case_card import (
     case_card,
     case_modal,
@@ -43,6 +44,9 @@ ATTACKS = [
 ]
 
 
+STEPS = [step for step in get_args(Step) if step not in MORE_ACTS]
+
+
 def seen(
     state: State = "open",
     words: str = "vpn down?",
@@ -57,7 +61,7 @@ def seen(
     actor = Actor("a", name, "expert")
     steps = [
         CaseStep(asked.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))
-        for number, step in enumerate(get_args(Step), start=1)
+        for number, step in enumerate(STEPS, start=1)
     ]
     exchange = EarlierExchange(InteractionId("e"), words, words, NOW, withheld=withheld)
     return CaseView(
@@ -129,7 +133,7 @@ def test_what_went_before_is_short_and_withheld_where_it_must_be() -> None:
     rich, *_ = written(question(), seen(words="word " * 300))
     assert rich.count("\u2192") >= 5
     assert (
-        "an answer from pages that not everyone may read"
+        "_an answer from pages that not everyone can read_"
         in (written(question(), seen(withheld=True))[0])
     )
 
@@ -151,7 +155,7 @@ def test_a_direct_message_has_no_link() -> None:
     private = replace(question(), private=True)
     text = written(private, seen(), replace(WAYS, thread=""))[0]
     assert "Asked in a direct message" in text
-    assert "Open the thread" not in text
+    assert "Open thread" not in text
 
 
 def test_where_slack_gives_no_address_it_is_still_no_direct_message() -> None:
@@ -220,3 +224,15 @@ def test_an_answered_case_can_be_kept_as_an_answer(state: State, offered: bool) 
     kept = f"https://desk.example.com/board/answers/new?case={question().interaction_id}"
 
     assert all((kept in shown) == offered for shown in written(question(), seen(state), links))
+
+
+def test_an_earlier_answer_has_whole_code_tables_and_sentences() -> None:
+    long = "Wait for the client to start again. " * 30
+    answer = f"Run:\n\n```\nvpn up\n  vpn test\n```\n\n809 \u00b7 port\n812 \u00b7 group\n\n{long}"
+    view = seen()
+    card = written(
+        question(), replace(view, before=(replace(view.before[0], answer=answer),)), WAYS
+    )[0]
+    assert "```\nvpn up\n  vpn test\n```" in card
+    assert "809 \u00b7 port\n812 \u00b7 group" in card
+    assert "start again.\n\n[\u2026]" in card

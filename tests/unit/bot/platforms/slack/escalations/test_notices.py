@@ -249,7 +249,7 @@ async def test_a_reply_of_people_goes_to_its_asker_and_not_into_the_channel(
 
     (told,) = scene.slack.answers(DIRECT)
     assert "*Anna Lopez* replied:\nRoom 3." in told.shown
-    assert "You asked by command: vpn down?" in told.shown
+    assert "You asked with a command: vpn down?" in told.shown
     assert scene.slack.answers(HELP) == []
 
 
@@ -258,12 +258,12 @@ async def test_a_wish_by_button_is_told_by_the_question_that_people_were_asked(
 ) -> None:
     asked = replace(by_command(scene), text=PERSON_REQUEST)
     await scene.ask(asked, replace(HANDED_OVER, question="vpn down?"))
-    assert "Asked by a command" in scene.card.shown
+    assert "Asked with a command" in scene.card.shown
     await scene.act("reply", text="Room 3.", id=asked.interaction_id)
     await scene.news()
 
     (told,) = scene.slack.answers(DIRECT)
-    assert "You asked by command: vpn down?" in told.shown
+    assert "You asked with a command: vpn down?" in told.shown
 
 
 async def test_told_twice_it_is_there_once(scene: CaseScenario) -> None:

@@ -50,9 +50,7 @@ async def test_a_card_says_who_asked_what_where_and_why_and_what_can_be_done(
         "*A question for a person* from <@U0ALICE00>: not confident enough to answer" in card.shown
     )
     assert "> vpn down?" in card.shown
-    assert f"<https://acme.slack.com/archives/{HELP}/p1700000000000100|Open the thread>" in (
-        card.shown
-    )
+    assert f"<https://acme.slack.com/archives/{HELP}/p1700000000000100|Open thread>" in (card.shown)
     assert "https://desk.example.com/board/escalations/" in card.raw
     assert "*Waiting* \u00b7 <!date^" in card.shown
     assert card.labels == ["Claim", "Reply", "Resolve", "Not for us", *MORE]
@@ -235,7 +233,7 @@ async def test_a_reminder_links_to_the_card_without_a_search(scene: CaseScenario
     scene.ahead = timedelta(minutes=31)
     await scene.news()
     reminder = scene.slack.in_channel(PEOPLE)[1]
-    assert f"p{scene.card.ts.replace('.', '')}|See the question>" in reminder.shown
+    assert f"p{scene.card.ts.replace('.', '')}|Show question>" in reminder.shown
     assert "conversations.history" not in scene.slack.calls
 
 
@@ -323,15 +321,25 @@ async def test_it_says_how_long_the_question_waits_and_where_it_is(
     assert (ref.channel, ref.id) == (PEOPLE, post.ts)
     assert "waiting for 30 minutes" in post.shown
     assert "> vpn down?" in post.shown
-    assert f"p{card.ts.replace('.', '')}|See the question>" in post.shown
+    assert f"p{card.ts.replace('.', '')}|Show question>" in post.shown
     address = f"https://desk.example.com/board/escalations/{question().interaction_id}"
-    assert f"<{address}|Take it on the board>" in post.shown
+    assert f"<{address}|Open on the board>" in post.shown
+
+
+async def test_it_is_in_the_language_of_the_workspace(
+    slack: FakeSlack, settings: Settings, clock: Clock
+) -> None:
+    german = settings.model_copy(update={"ui_language": "de"})
+    await connect(german, caller=clock.caller()).remind(waiting(), PING)
+    post = slack.in_channel(PEOPLE)[-1]
+    assert f"Im Board: {question().interaction_id}" in post.shown
+    assert "Nobody" not in str(post.payload)
 
 
 async def test_without_an_address_it_is_named(slack: FakeSlack, channel: SlackChannel) -> None:
     await channel.remind(waiting(), PING)
     (post,) = slack.in_channel(PEOPLE)
-    assert f"On the board it is {question().interaction_id}." in post.shown
+    assert f"On the board: {question().interaction_id}" in post.shown
 
 
 async def test_what_was_asked_elsewhere_is_not_quoted(
@@ -340,7 +348,7 @@ async def test_what_was_asked_elsewhere_is_not_quoted(
     """Slack would keep it when it is withdrawn there."""
     await channel.remind(replace(waiting(), channel="web:anna"), PING)
     (post,) = slack.in_channel(PEOPLE)
-    assert "Asked by web." in post.shown
+    assert "Asked on web." in post.shown
     assert "vpn down?" not in post.shown
 
 

@@ -84,7 +84,7 @@ async def test_a_mention_below_a_card_is_offered_without_the_mention(scene: Case
 async def test_what_stays_below_a_card_is_not_sent(scene: CaseScenario) -> None:
     await scene.ask()
     ts = await below_card(scene)
-    await press(scene, "No, it stays here")
+    await press(scene, "No, keep it here")
     await scene.news()
     assert (await said(scene), scene.told) == ([], [])
     assert ANSWER not in (await scene.store.notes.get("acme", f"slack:written:{PEOPLE}:{ts}") or "")
@@ -298,3 +298,53 @@ async def test_an_offer_that_slack_did_not_take_is_made_when_it_sends_again(
     for attempt in (1, 2):
         assert (await anna.door.event(sent, attempt=attempt)).status == 200
     assert len(offers(scene)) == 1
+
+
+async def out_of_order(scene: CaseScenario, *, delete: bool = False) -> list[object]:
+    """Write below the card and change it; return both events, the change first."""
+    anna = scene.visitor()
+    anna.held = []
+    ts = await anna.say(PEOPLE, ANSWER, thread=scene.card.ts)
+    await (anna.delete(ts) if delete else anna.edit(ts, "The red socket."))
+    written, changed = anna.held
+    for event in (changed, written):
+        assert (await anna.door.event(event)).status == 200
+    return [written, changed]
+
+
+async def test_an_edit_that_comes_before_its_message_is_what_is_offered(
+    scene: CaseScenario,
+) -> None:
+    await scene.ask()
+    await out_of_order(scene)
+    assert len(offers(scene)) == 1
+    await press(scene, "Send")
+    assert [step.text for step in await said(scene)] == ["The red socket."]
+
+
+async def test_what_is_deleted_before_it_comes_is_not_offered(scene: CaseScenario) -> None:
+    await scene.ask()
+    await out_of_order(scene, delete=True)
+    assert not offers(scene)
+
+
+async def test_what_was_deleted_is_not_offered_when_it_comes_again(scene: CaseScenario) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    anna.held = []
+    ts = await anna.say(PEOPLE, ANSWER, thread=scene.card.ts)
+    await anna.delete(ts)
+    written, deleted = anna.held
+    for event in (written, deleted, written):
+        assert (await anna.door.event(event)).status == 200
+    assert len(offers(scene)) == 1
+    assert ANSWER not in (await scene.store.notes.get("acme", f"slack:written:{PEOPLE}:{ts}") or "")
+
+
+async def test_a_deletion_elsewhere_leaves_no_note(scene: CaseScenario) -> None:
+    await scene.ask()
+    anna = scene.visitor()
+    ts = await anna.say(PEOPLE, "lunch?", mention=False)
+    reply = await anna.say(PEOPLE, "yes", thread=ts)
+    await anna.delete(reply)
+    assert await scene.store.notes.get("acme", f"slack:written:{PEOPLE}:{reply}") is None

@@ -17,6 +17,7 @@ from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message, Person, Thread
 from bot.escalations.case_view import CaseLinks, CaseView
+from bot.escalations.lifecycle import MORE_ACTS
 from bot.platforms.teams.case_card import (
     PresserNote,
     card_message,
@@ -54,6 +55,9 @@ ASKED = Message(
 )
 
 
+STEPS = [step for step in get_args(Step) if step not in MORE_ACTS]
+
+
 def seen(
     state: State = "open",
     words: str = "vpn down?",
@@ -68,7 +72,7 @@ def seen(
     actor = Actor("a", name, "expert")
     steps = [
         CaseStep(ASKED.interaction_id, number, step, actor, words, NOW - timedelta(minutes=5))
-        for number, step in enumerate(get_args(Step), start=1)
+        for number, step in enumerate(STEPS, start=1)
     ]
     exchange = EarlierExchange(InteractionId("e"), words, words, NOW, withheld=withheld)
     return CaseView(
@@ -197,6 +201,32 @@ def test_code_is_shown_without_its_backticks(code: str) -> None:
     shown = text(seen(words=f"Is {code} up?"))
     assert "vpn.quillmoor.example" in shown
     assert "`" not in shown
+
+
+def said_before(answer: str) -> str:
+    """Return the elements of an earlier answer on a card, as JSON."""
+    view = seen()
+    before = (replace(view.before[0], answer=answer),)
+    return json.dumps(case_card(ASKED, replace(view, before=before), WAYS, now=NOW))
+
+
+@pytest.mark.parametrize("said", ["**If not: ask Ann.** Then wait.", "2 ** 3 and **kwargs"])
+def test_decisive_lines_of_an_earlier_answer_have_no_stars(said: str) -> None:
+    view = seen()
+    answered = replace(view.before[0], answer=f"> {said}")
+    shown = text(replace(view, before=(answered,)))
+    assert (said in shown) is ("kwargs" in said)
+    assert ("If not: ask Ann. Then wait." in shown) is ("kwargs" not in said)
+
+
+def test_code_of_an_earlier_answer_is_whole_or_left_out() -> None:
+    shown = said_before("Run:\n\n```sh\nvpn up\n  vpn test\n```")
+    assert '"codeSnippet": "vpn up\\n  vpn test"' in shown
+    long = "vpn\n" * 300
+    shown = said_before(f"Run:\n\n```sh\n{long}```\n\nThen wait.")
+    assert "codeSnippet" not in shown
+    assert "[\\u2026]" in shown
+    assert "Then wait." in shown
 
 
 def test_when_it_was_is_said_in_each_readers_own_time() -> None:

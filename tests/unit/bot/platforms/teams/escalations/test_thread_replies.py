@@ -130,3 +130,20 @@ async def test_a_pressed_card_says_so_of_its_own_channel(scene: CaseScenario) ->
     await scene.channel.people.note_read(scene.context.tenant, names.GENERAL)
     await scene.visitor().press(scene.card, "Claim")
     assert THREAD_NOT_READ in scene.seen_by(names.ANNA)
+
+
+@pytest.mark.parametrize("delete", [False, True])
+async def test_a_change_that_comes_before_its_message_is_followed(
+    heard: CaseScenario, *, delete: bool
+) -> None:
+    anna = heard.visitor()
+    anna.held = []
+    written = await anna.say(heard.card, ANSWER, mention=False)
+    await (anna.delete(written) if delete else anna.edit(written, "The red socket."))
+    first, change = anna.held
+    for activity in (change, first):
+        await anna.deliver(activity)
+    assert len(offers(heard)) == (0 if delete else 1)
+    if not delete:
+        await anna.press(offers(heard)[0], "Send")
+        assert [step.text for step in await heard.history()] == ["The red socket."]

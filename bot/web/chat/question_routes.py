@@ -1,4 +1,4 @@
-"""Take what is asked in the web chat: typed, chosen beside an answer, edited, or for a person."""
+"""Accept questions of the web chat: typed, a section beside an answer, edited, or for a person."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from bot.domain.messages import Attachment, Message, chosen_section_id, edited_i
 from bot.domain.ports import Inbox, Interactions
 from bot.domain.texts import tr
 from bot.web.auth.identity import person_of
-from bot.web.chat.asked_forms import FILE_LIMITS, read_asked
 from bot.web.chat.exchanges import Exchanges, is_editable, valid_uuid
+from bot.web.chat.question_forms import FILE_LIMITS, read_question_form
 from bot.web.pages import redirect_unless_fragment
 from bot.web.problems import allow_larger_body, problem
 
@@ -31,8 +31,8 @@ _NOT_EDITABLE = tr("You can edit only your last question, and only until people 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """Handlers of what is asked, and of its withdrawal; each answers with the exchange."""
+class QuestionRoutes:
+    """Handlers that accept and withdraw questions; each returns the exchange."""
 
     exchanges: Exchanges
     inbox: Inbox
@@ -55,7 +55,7 @@ class Asking:
         The page gives each question an id, so that a double click sends the same question, not
         another.
         """
-        form = await read_asked(request, self.data_dir)
+        form = await read_question_form(request, self.data_dir)
         once = valid_uuid(form.fields.get("message"))
         accepted = await self._accept(request, form.question, once, form.files)
         return await self._exchange(request, accepted)
@@ -100,7 +100,7 @@ class Asking:
         Idempotent.
         """
         interaction = await self.exchanges.own_interaction(request)
-        form = await read_asked(request, self.data_dir)
+        form = await read_question_form(request, self.data_dir)
         again = edited_id(interaction.message)
         if interaction.withdrawn:
             return await self._exchange(request, await self._replacement(interaction, again))

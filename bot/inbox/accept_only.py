@@ -1,4 +1,4 @@
-"""The inbox of a process that only keeps messages: others, on the same record, answer them."""
+"""The inbox of a server with FRONTDESK_ROLE=accept: it stores messages, and others answer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ log = structlog.get_logger(__name__)
 
 _ROUND_SECONDS = 3.0
 _STOPPED = "This server is stopping. Send it again in a minute."
-_NOBODY_ANSWERS = "messages are kept, but no server answers them."
+_NOBODY_ANSWERS = "messages are stored, but no server answers them."
 _CURE = "Start one on the same database with FRONTDESK_ROLE=work."
 
 
-class EngineElsewhere:
-    """Begins nothing: what the record says is to be done is found by the processes that work.
+class AcceptOnlyEngine:
+    """Begins no work: servers with FRONTDESK_ROLE=work find it in the record.
 
     Implements `DurableEngine`.
 
@@ -59,8 +59,8 @@ class EngineElsewhere:
         return
 
 
-class KeepingSupervisor:
-    """Opens an inbox that only keeps messages, and sees who answers. Implements `Supervises`.
+class AcceptOnlySupervisor:
+    """Opens an inbox that only stores messages, and watches who answers. Implements `Supervises`.
 
     Args:
         working: Returns the processes that answer. Raises StoreUnavailable.
@@ -96,7 +96,7 @@ class KeepingSupervisor:
         if not self._working:
             return ComponentStatus("inbox", "limited", _NOBODY_ANSWERS, _CURE)
         servers = "1 server answers" if self._working == 1 else f"{self._working} servers answer"
-        return ComponentStatus("inbox", "ready", f"messages are kept here, {servers} them")
+        return ComponentStatus("inbox", "ready", f"messages are stored here, {servers} them")
 
     async def start(self) -> None:
         """Open the inbox, or as soon as the record can be used."""
@@ -105,7 +105,7 @@ class KeepingSupervisor:
         self._going_round = asyncio.create_task(self._go_round())
 
     async def drain(self) -> None:
-        """Accept no more, and finish what is being kept."""
+        """Accept no more, and finish storing."""
         self._inbox.close(_STOPPED)
         if self._going_round is not None:
             self._going_round.cancel()
@@ -114,7 +114,7 @@ class KeepingSupervisor:
         await self._inbox.drain()
 
     async def stop(self) -> None:
-        """Accept no more, and finish what is being kept."""
+        """Accept no more, and finish storing."""
         await self.drain()
 
     async def _go_round(self) -> None:

@@ -1,4 +1,4 @@
-"""What a server with FRONTDESK_ROLE=work serves: probes and metrics; nobody asks there."""
+"""The middleware of a server with FRONTDESK_ROLE=work, which serves probes and metrics alone."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _OPEN_PATHS = frozenset({*PROBE_PATHS, METRICS_PATH})
 
 @web.middleware
 async def refuse_all_but_probes(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse what is not for this server, so that a platform or proxy sends it to another."""
+    """Refuse all other requests with 503, so that a platform or proxy sends them elsewhere."""
     if request.path not in _OPEN_PATHS:
         raise problem(
             503,
-            "This server answers what others take; it serves no pages and takes no messages.",
-            cure="Send it to a server with FRONTDESK_ROLE=accept or all.",
+            "This server only answers questions that other servers accepted.",
+            cure="Send the request to a server with FRONTDESK_ROLE=accept or all.",
         )
     return await handler(request)

@@ -10,7 +10,7 @@ import pytest
 from bot.app.worker import BuiltInbox
 from bot.domain.errors import InboxFull
 from bot.domain.messages import InteractionId, Message
-from bot.inbox.elsewhere import EngineElsewhere
+from bot.inbox.accept_only import AcceptOnlyEngine
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
 from tests.fakes.bot_ports import EchoDesk, FakePlatform, MemoryEngine, generic_outcome
@@ -38,7 +38,7 @@ def keeper(store: Store, *, limits: WorkLimits = SOON) -> BuiltInbox:
         store,
         channels={platform.platform: platform},
         limits=limits,
-        engine=EngineElsewhere(forget_nothing),
+        engine=AcceptOnlyEngine(forget_nothing),
         alone=False,
         works=False,
     )

@@ -25,14 +25,14 @@ from bot.web.problems import problem
 MAX_QUESTION = 4000
 
 FILE_LIMITS = UploadLimits(
-    MOST_FILES, MOST_BYTES, cure="Send a part of it, such as the lines that tell of the error."
+    MOST_FILES, MOST_BYTES, cure=tr("Send a part of it, such as the lines with the error.")
 )
 _LONGEST_NAME = 200
 _LONGEST_KIND = 100
 
 
 @dataclass(frozen=True, slots=True)
-class AskedForm:
+class QuestionForm:
     """The question and its files, and the form's other fields by name."""
 
     question: str
@@ -40,7 +40,7 @@ class AskedForm:
     fields: Mapping[str, str]
 
 
-async def read_asked(request: web.Request, data_dir: Path) -> AskedForm:
+async def read_question_form(request: web.Request, data_dir: Path) -> QuestionForm:
     """Read the form of a question. Raises Problem."""
     if request.content_type == "multipart/form-data":
         async with receive_form(request, data_dir, FILE_LIMITS) as form:
@@ -51,7 +51,7 @@ async def read_asked(request: web.Request, data_dir: Path) -> AskedForm:
     question = typed_text(fields.get("question"), MAX_QUESTION)
     if not question and not files:
         raise problem(422, tr("Type a question first."))
-    return AskedForm(question, tuple(files), fields)
+    return QuestionForm(question, tuple(files), fields)
 
 
 def _attachment(file: ReceivedFile) -> Attachment:

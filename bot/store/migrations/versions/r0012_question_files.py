@@ -1,12 +1,12 @@
-"""Files that came with a question on the web or through the API, until it is answered."""
+"""Files that came with a question in the web chat, until it is answered."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0013"
-down_revision = "0012"
+revision = "0012"
+down_revision = "0011"
 
 
 def upgrade() -> None:
