@@ -49,89 +49,92 @@ class Settings(SearchSettings):
     confluence_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s?#]+$",
-        description="https://SITE.atlassian.net/wiki, or a Data Center's address; none: Confluence "
-        "is not read.",
+        description="https://SITE.atlassian.net/wiki, or a Data Center's address; unset: no "
+        "Confluence.",
     )
     confluence_email: str | None = Field(
-        None, description="Whose API token it is, on Cloud; none: the token is sent as Bearer."
+        None, description="Account of the API token, on Cloud; unset: the token is sent as Bearer."
     )
     confluence_token: SecretStr | None = Field(
-        None, description="API token (Cloud), personal access token (Data Center), OAuth token."
+        None, description="API token (Cloud), personal access token (Data Center) or OAuth token."
     )
     confluence_edition: Literal["auto", "cloud", "data-center"] = Field(
-        "auto", description="`auto`: Cloud at *.atlassian.net and api.atlassian.com."
+        "auto",
+        description="`auto`: Cloud at *.atlassian.net and api.atlassian.com, else Data Center.",
     )
     confluence_ca_file: str | None = Field(
-        None, description="Certificates to trust besides the system's, as a PEM file."
+        None, description="PEM file with additional certificates to trust."
     )
     confluence_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Keys of the spaces to read, by comma; none: all that the token sees."
+        (),
+        description="Comma-separated keys of the spaces to index; unset: all that the token sees.",
     )
     confluence_skip_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Keys of spaces to leave out; personal ones (~) are unless they are named."
+        (), description="Keys of spaces to leave out; personal ones (~) are left out unless named."
     )
     confluence_labels: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Read only pages with one of these labels, by comma; none: all."
+        (), description="Read only pages with one of these labels, separated by commas; unset: all."
     )
     confluence_skip_labels: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Leave out pages with one of these labels."
     )
     confluence_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Read only these pages, by id, and what is below them; none: all."
+        (), description="Read only these pages, by id, and the pages below them; unset: all."
     )
     confluence_skip_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Leave out these pages, by id, and what is below them."
+        (), description="Leave out these pages, by id, and the pages below them."
     )
     confluence_oldest_days: int = Field(
-        0, ge=0, description="Leave out pages that nobody changed for so many days; 0: none."
+        0, ge=0, description="Leave out pages not changed for this number of days; 0: none."
     )
     confluence_attachments: bool = Field(
-        default=True, description="Read PDF, Word and text files that are attached to pages."
+        default=True, description="Read PDF, Word and text files attached to pages."
     )
     confluence_attachment_mb: int = Field(
-        20, ge=1, le=1000, description="Megabytes that an attachment may have to be read."
+        20, ge=1, le=1000, description="Maximum size of an attachment, in megabytes."
     )
     confluence_everyone_groups: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Groups, by name and comma, that every colleague is in: what they may read, "
-        "everyone may. None: only what is open to people who are not signed in.",
+        description="Names of groups that contain every colleague, separated by commas: what they "
+        "may read is open to everyone. Unset: only what anonymous visitors may read.",
     )
     confluence_space_readers: str = Field(
         "",
-        description="Who may read a space besides those whom Confluence names, where it can't be "
-        "asked (Data Center before 9.1) or names roles: `KEY=group:NAME,user:NAME;KEY2=everyone`. "
-        "Restrictions of pages hold all the same.",
+        description="Additional readers of a space, if Confluence can't report them (Data Center "
+        "before 9.1) or names roles: `KEY=group:NAME,user:NAME;KEY2=everyone`. Page restrictions "
+        "still apply.",
     )
     confluence_directory: str | None = Field(
         None,
-        description="Which colleague is whom in Confluence: a CSV file (e-mail, account, groups), "
-        "or `entra`. None: by e-mail address alone, where Confluence shows it.",
+        description="Maps colleagues to Confluence accounts: a CSV file (e-mail, account, groups), "
+        "or `entra`. Unset: by e-mail address only, if Confluence shows it.",
     )
     confluence_directory_minutes: int = Field(
-        10, ge=1, le=1440, description="How long it is believed what somebody may read."
+        10, ge=1, le=1440, description="Minutes for which a person's permissions are cached."
     )
     confluence_sync_minutes: int = Field(
-        5, ge=0, le=10_080, description="Minutes between looks at what was edited; 0: never."
+        5, ge=0, le=10_080, description="Minutes between runs over edited pages; 0: never."
     )
     confluence_reconcile_minutes: int = Field(
         30,
         ge=0,
         le=10_080,
-        description="Minutes between looks at every page, for what was deleted, moved or "
-        "restricted; 0: never.",
+        description="Minutes between full runs, which find deleted, moved and restricted pages; 0: "
+        "never.",
     )
     confluence_last_check: bool = Field(
         default=False,
-        description="Ask Confluence about every cited page once more before an answer is given.",
+        description="Check every cited page in Confluence again before an answer is given.",
     )
     confluence_answers_parent: str | None = Field(
         None,
-        description="Id or address of the page below which reviewed answers are published; none: "
-        "they are not.",
+        description="Id or address of the page below which reviewed answers are published; unset: "
+        "nowhere.",
     )
     confluence_superseded_labels: Annotated[tuple[str, ...], NoDecode] = Field(
         ("superseded", "archived", "obsolete", "outdated", "deprecated"),
-        description="Labels of pages that are answered from with a warning, by comma.",
+        description="Labels of outdated pages, separated by commas: answers from them carry a "
+        "warning.",
     )
 
     @field_validator(*_LISTS, mode="before")

@@ -17,7 +17,9 @@ class SearchSettings(BaseSettings):
     """Settings of the index and the embedder; bot and ingestion extend them with their own."""
 
     data_dir: Path = Field(
-        Path("data"), alias="FRONTDESK_DATA_DIR", description="All that is written goes here."
+        Path("data"),
+        alias="FRONTDESK_DATA_DIR",
+        description="Folder for all files that Frontdesk writes.",
     )
     tenant: str = Field(
         "default",
@@ -29,7 +31,7 @@ class SearchSettings(BaseSettings):
     wiki_language: str = Field(
         "en",
         pattern=r"^[a-z]{2,3}$",
-        description="BCP-47 tag of the language of the pages: questions in another one are "
+        description="BCP-47 tag of the pages' language: questions in other languages are "
         "translated for the search (docs/languages.md); `mul`: never.",
     )
 
@@ -37,62 +39,62 @@ class SearchSettings(BaseSettings):
     azure_search_endpoint: str | None = Field(
         None,
         pattern=r"^https?://[^\s/]+/?$",
-        description="https://NAME.search.windows.net; none: the index is one SQLite file in "
+        description="https://NAME.search.windows.net; unset: the index is an SQLite file in "
         "FRONTDESK_DATA_DIR.",
     )
     azure_search_key: SecretStr | None = Field(
-        None, description="Its key; none for azure-identity (roles in docs/azure.md)."
+        None, description="Its key; unset: azure-identity (roles in docs/azure.md)."
     )
     azure_search_index: str = Field(
         "confluence-chunks",
         min_length=2,
         max_length=LONGEST_INDEX_NAME,
         pattern=INDEX_NAME,
-        description="The index, or the alias of it.",
+        description="Name of the index or its alias.",
     )
     azure_search_semantic: bool = Field(
         default=False,
-        description="Order what was found once more by the service's semantic ranker, which is "
-        "charged for.",
+        description="Rerank results with the service's semantic ranker, which costs extra.",
     )
     azure_search_quantization: Literal["none", "scalar", "binary"] = Field(
         "none", description="Compress the vectors of a new index; worth it above a million chunks."
     )
     azure_search_timeout_seconds: float = Field(
-        10.0, gt=0, le=300, description="Deadline of a search with all its tries."
+        10.0, gt=0, le=300, description="Time limit of a search, including retries."
     )
 
     # Embeddings
     embedding_model: str | None = Field(
         None,
-        description="Model or deployment that embeds, at EMBEDDING_BASE_URL; none: the embedder "
-        "that comes with Frontdesk.",
+        description="Embedding model or deployment at EMBEDDING_BASE_URL; unset: the embedder "
+        "included in Frontdesk.",
     )
     embedding_base_url: str | None = Field(
-        None, description="Any compatible server; none: OPENAI_BASE_URL."
+        None, description="Its server, any compatible one; unset: OPENAI_BASE_URL."
     )
     embedding_api_key: SecretStr | None = Field(
         None,
-        description="Its key; none: OPENAI_API_KEY where that is for the same server, or "
+        description="Its key; unset: OPENAI_API_KEY if that is for the same server, or "
         "azure-identity.",
     )
     embedding_dimensions: int | None = Field(
-        None, ge=8, le=4096, description="Length of a vector, where the model lets one choose."
+        None, ge=8, le=4096, description="Length of a vector, if the model supports several."
     )
     embedding_max_tokens: int = Field(
-        8191, ge=64, le=1_000_000, description="Tokens of a text that the model sees."
+        8191, ge=64, le=1_000_000, description="Maximum number of tokens per text."
     )
     embedding_tokens_per_minute: int = Field(
-        0, ge=0, description="Tokens that indexing may send in a minute; 0: as many as are taken."
+        0, ge=0, description="Maximum number of tokens per minute for indexing; 0: no limit."
     )
 
     # The model
     openai_base_url: str | None = Field(
         None,
-        description="Any compatible server; for Azure https://NAME.openai.azure.com/openai/v1/",
+        description="Address of the model's server; for Azure "
+        "https://NAME.openai.azure.com/openai/v1/",
     )
     openai_api_key: SecretStr | None = Field(
-        None, description="Key of the model's server; none for azure-identity."
+        None, description="API key of the model's server; unset: azure-identity."
     )
 
     @property

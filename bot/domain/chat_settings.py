@@ -20,27 +20,25 @@ class ChatSettings(LearningSettings):
 
     suggested_prompts: str = Field(
         "",
-        description="Up to four questions that Slack, Teams and the web chat offer to begin with, "
-        "by semicolon, each Title=Question or the question alone; none: what it can help with, and "
-        "a person.",
+        description="Up to four questions that Slack, Teams and the web chat suggest, separated by "
+        "semicolons, each as Title=Question or the question alone; unset: two general ones.",
     )
     chat_placeholder: str = Field(
-        PLACEHOLDER, max_length=100, description="Shown in the empty field of the web chat."
+        PLACEHOLDER, max_length=100, description="Text in the empty input field of the web chat."
     )
     chat_examples: str = Field(
         EXAMPLES,
-        description="Questions that the web chat offers to begin with, by semicolon, instead of "
-        "SUGGESTED_PROMPTS; a semicolon alone offers none.",
+        description="Questions that the web chat suggests instead of SUGGESTED_PROMPTS, separated "
+        "by semicolons; a single semicolon: none.",
     )
     teams_hello: bool = Field(
         default=False,
-        description="Say hello where the app is added, and leave the suggested prompts out of its "
-        "package: Microsoft wants either. With TEAMS_DEV_MODE it says hello anyway.",
+        description="Post a welcome message when the app is added, and leave the suggested prompts "
+        "out of its package (Microsoft allows one of them). TEAMS_DEV_MODE always posts it.",
     )
     teams_split_cards: bool = Field(
         default=False,
-        description="Put the buttons of an answer in a message of their own, below it, also in a "
-        "personal chat.",
+        description="Post the buttons of an answer in a separate message, also in personal chats.",
     )
 
     @field_validator("suggested_prompts")

@@ -19,55 +19,54 @@ class LearningSettings(LanguageModelSettings):
     gap_questions_per_night: int = Field(
         200,
         ge=0,
-        description="Questions of gaps that are asked again each night, to see whether they are "
+        description="Questions of gaps that are asked again each night to see whether they are "
         "answered now; 0: none.",
     )
     learning_hour: int = Field(
-        2, ge=0, le=23, description="Hour (UTC) from which what is done once a night is done."
+        2, ge=0, le=23, description="Hour (UTC) from which the nightly work starts."
     )
     answer_days: int = Field(
-        180, ge=1, le=3650, description="Days after which a person's answer is looked at again."
+        180, ge=1, le=3650, description="Days after which a person's answer must be reviewed again."
     )
     answers_signed: str = Field(
-        "", max_length=60, description="Team named on persons' answers; empty: the expert."
+        "", max_length=60, description="Team named on answers by people; unset: the expert."
     )
     review_by_second: bool = Field(
-        default=False, description="Nobody approves the answers that they wrote themselves."
+        default=False, description="Answers must be approved by somebody else than their author."
     )
     corrections_per_day: int = Field(
         500,
         ge=0,
-        description="Posted answers that are corrected within 24 hours because what they quote is "
-        "gone from its page; 0: none are.",
+        description="Maximum number of posted answers corrected in 24 hours because a quote is "
+        "gone from its page; 0: none.",
     )
     corrections_per_page_hourly: int = Field(
-        50, ge=1, description="Of these, those within an hour because of one page."
+        50, ge=1, description="Maximum number of such corrections per hour because of one page."
     )
     time_zone: str = Field(
         "UTC",
-        description="Where the days of figures begin, and whose clock the digest follows, such as "
-        "`Europe/Berlin`.",
+        description="Time zone of figures by day and of the digest, such as `Europe/Berlin`.",
     )
 
     digest_day: Weekday = Field("monday", description="Day on which the weekly digest is sent.")
-    digest_hour: int = Field(8, ge=0, le=23, description="Hour of that day, in TIME_ZONE.")
+    digest_hour: int = Field(8, ge=0, le=23, description="Hour at which it is sent, in TIME_ZONE.")
     smtp_url: SecretStr | None = Field(
         None,
-        description="Mail server that digests are sent with: `smtps://USER:PASSWORD@HOST:465`, or "
-        "`smtp://USER:PASSWORD@HOST:587`, which has to offer STARTTLS; none: no mail is sent.",
+        description="Mail server for digests: `smtps://USER:PASSWORD@HOST:465`, or "
+        "`smtp://USER:PASSWORD@HOST:587`, which must offer STARTTLS; unset: no mail is sent.",
     )
     smtp_from: str | None = Field(
-        None, pattern=r"^[^@\s]+@[^@\s]+$", description="Sender's address of mails."
+        None, pattern=r"^[^@\s]+@[^@\s]+$", description="Sender's address of these mails."
     )
 
     # A webhook for ticket systems: docs/webhooks.md
     case_webhook_url: SecretStr | None = Field(
         None,
-        description="Where each step of a question that went to people is posted: https://…; "
-        "http:// on this machine only.",
+        description="Address that receives each step of an escalation: https://…; http:// only on "
+        "this machine.",
     )
     case_webhook_secret: SecretStr | None = Field(
-        None, description="Signs what is posted there: whsec_ and 24 to 64 bytes in base64."
+        None, description="Secret for signing these requests: whsec_ and 24 to 64 bytes in base64."
     )
 
     # Reminders of cases
@@ -75,25 +74,24 @@ class LearningSettings(LanguageModelSettings):
         30,
         ge=0,
         le=10_080,
-        description="People are reminded of a question that nobody has claimed for so long; "
-        "0: never.",
+        description="Minutes after which experts are reminded of an unclaimed question; 0: never.",
     )
     escalation_pings: int = Field(
-        3, ge=0, le=100, description="How often at most they are reminded of one."
+        3, ge=0, le=100, description="Maximum number of reminders per question."
     )
     escalation_second_level_minutes: int = Field(
         0,
         ge=0,
         le=10_080,
-        description="A question that nobody has claimed for so long is put to the second level, in "
+        description="Minutes after which an unclaimed question is also posted in "
         "`SLACK_SECOND_LEVEL_CHANNEL` and `TEAMS_SECOND_LEVEL_CHANNEL`; 0: never.",
     )
     escalation_join_days: int = Field(
         7,
         ge=0,
         le=90,
-        description="A question in the same words joins a case that waits, for so long after that "
-        "was opened; similar ones are offered to a person. 0: each has a case of its own.",
+        description="Days in which the same question, asked by several, is one case; similar ones "
+        "are suggested on the board. 0: every question is its own case.",
     )
 
     @field_validator("smtp_url")

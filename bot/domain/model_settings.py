@@ -36,33 +36,36 @@ class NamedModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     model: str = Field(
-        min_length=1, description="A named model (NAME is yours to choose): model or deployment."
+        min_length=1, description="Model or deployment of a named model (you choose NAME)."
     )
     base_url: str | None = Field(
-        None, description="Its server, any compatible one; none: OPENAI_BASE_URL."
+        None, description="Its server, any compatible one; unset: OPENAI_BASE_URL."
     )
     api_key: SecretStr | None = Field(
         None,
-        description="Its key; none: OPENAI_API_KEY where that is for the same server, or "
+        description="Its key; unset: OPENAI_API_KEY if that is for the same server, or "
         "azure-identity.",
     )
     timeout_seconds: float | None = Field(
         None,
         gt=0,
         le=300,
-        description="Time limit of all its calls for one question; none: OPENAI_TIMEOUT_SECONDS.",
+        description="Time limit of all its calls for one question; unset: OPENAI_TIMEOUT_SECONDS.",
     )
     reasoning_effort: ReasoningEffort | None = Field(
-        None, description="How long it may think; unset: as little as it accepts."
+        None, description="How long it may think; unset: the lowest that it accepts."
     )
     input_usd_per_million: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
-        description="US dollars for a million tokens of input; unset: as listed.",
+        description="US dollars per million input tokens; unset: list price.",
     )
     output_usd_per_million: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="The same of output; both, or none."
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars per million output tokens; set both or none.",
     )
 
 
@@ -115,31 +118,31 @@ class LanguageModelSettings(SearchSettings):
     # The model
     openai_model: str | None = Field(
         None,
-        description="Name of the language model, or of the deployment on Azure; none: no model.",
+        description="Name of the language model, or of the deployment on Azure; unset: no model.",
     )
     openai_channel_models: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="More models or deployments there, by comma, that single channels may be "
-        "answered with.",
+        description="More models or deployments on this server, separated by commas, for single "
+        "channels.",
     )
     openai_timeout_seconds: float = Field(
-        20.0, gt=0, le=300, description="Time limit of all calls for one question together."
+        20.0, gt=0, le=300, description="Time limit of all model calls for one question together."
     )
     openai_reasoning_effort: ReasoningEffort | None = Field(
         None,
-        description="How long reasoning models may think; unset: as little as they accept.",
+        description="How long reasoning models may think; unset: the lowest that they accept.",
     )
     openai_input_usd_per_million: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
-        description="US dollars for a million tokens of input, for servers without known prices.",
+        description="US dollars per million input tokens, for servers without known prices.",
     )
     openai_output_usd_per_million: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
-        description="The same of output; both, or none.",
+        description="US dollars per million output tokens; set both or none.",
     )
     models: Annotated[Mapping[ModelName, NamedModel], NoDecode] = Field(
         default_factory=dict,
@@ -148,25 +151,24 @@ class LanguageModelSettings(SearchSettings):
     )
     rest_models: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Models, by comma, that a REST request may be answered with: names of the "
-        "above, or `none`.",
+        description="Models that a REST request may name, separated by commas: names of the above, "
+        "or `none`.",
     )
 
     # Personal data: docs/personal-data.md
     pii_masking: Literal["remote", "always", "off"] = Field(
         "remote",
-        description="Whether personal data is masked for models: those on other machines "
-        "(`remote`), all on servers (`always`), or none (`off`).",
+        description="For which models personal data is masked: those on other machines (`remote`), "
+        "all on servers (`always`), or none (`off`).",
     )
     pii_masking_reversible: bool = Field(
         default=True,
-        description="Put masked values back in the answer to their very question; `false`: their "
-        "kind stays, such as [email].",
+        description="Restore masked values in the answer to their own question; `false`: show "
+        "their kind, such as [email].",
     )
     pii_trusted_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Hosts of model servers, by comma, that count as this machine for "
-        "PII_MASKING=remote.",
+        description="Hosts of model servers, separated by commas, that count as this machine.",
     )
 
     @property

@@ -32,76 +32,79 @@ class Settings(ChatSettings):
 
     # The server
     host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(3978, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    port: int = Field(3978, ge=0, le=65535, description="Port to listen on; 0: any free port.")
     database_url: SecretStr | None = Field(
         None,
         alias="DATABASE_URL",
-        description="PostgreSQL for the record, `postgresql://USER:PASSWORD@HOST/NAME`; "
-        "none: SQLite in FRONTDESK_DATA_DIR.",
+        description="PostgreSQL for the record, `postgresql://USER:PASSWORD@HOST/NAME`; unset: "
+        "SQLite in FRONTDESK_DATA_DIR.",
     )
     admin_token: SecretStr | None = Field(
         None,
         alias="FRONTDESK_ADMIN_TOKEN",
-        description="Signs programs and admins in, once others can reach the server.",
+        description="Token for programs and admins; required once others can reach the server.",
     )
     dev_identities: bool = Field(
         default=False,
         alias="FRONTDESK_DEV_IDENTITIES",
-        description="On loopback only: believe the `user` of a request.",
+        description="Loopback only: accept the `user` of a request without a token.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least severe log line that is written."
+        "info", description="Minimum severity of log lines."
     )
     log_questions: bool = Field(
         default=False,
-        description="Write the question's text to the log, which nobody is forgotten from.",
+        description="Log the text of questions; forgetting a person does not delete it there.",
     )
 
     role: Literal["all", "accept", "work"] = Field(
         "all",
         alias="FRONTDESK_ROLE",
-        description="`accept` takes messages and serves pages, `work` answers; with PostgreSQL.",
+        description="`accept` receives messages, serves pages; `work` answers. Needs PostgreSQL.",
     )
     concurrency: int = Field(
         16,
         alias="FRONTDESK_CONCURRENCY",
         ge=1,
         le=1000,
-        description="Questions answered at the same time, a process.",
+        description="Questions answered at the same time, per process.",
     )
     waiting: int = Field(
         2000,
         alias="FRONTDESK_WAITING",
         ge=1,
-        description="Questions that may wait, a process; who asks beyond that is told so.",
+        description="Questions that may wait, per process; further ones are refused.",
     )
     arriving: int = Field(
-        200, alias="FRONTDESK_ARRIVING", ge=1, description="Messages that may wait to be kept."
+        200, alias="FRONTDESK_ARRIVING", ge=1, description="Messages that may wait to be stored."
     )
     longest_wait_minutes: int = Field(
-        60, alias="FRONTDESK_LONGEST_WAIT_MINUTES", ge=0, description="Then it goes to people."
+        60,
+        alias="FRONTDESK_LONGEST_WAIT_MINUTES",
+        ge=0,
+        description="Minutes after which a waiting question goes to people; 0: never.",
     )
     ui_language: Literal["en", "de", "browser"] = Field(
-        "en", description="Language of web pages; `browser`: what each browser asks for."
+        "en", description="Language of web pages; `browser`: each browser's own."
     )
     retention_days: int = Field(
         365,
         ge=0,
-        description="Questions and answers are deleted so many days after they ended; 0: never.",
+        description="Days after which questions and answers are deleted; 0: never.",
     )
 
     # Answering
-    top_k: int = Field(5, alias="RAG_TOP_K", ge=1, le=20, description="Passages to answer from.")
+    top_k: int = Field(5, alias="RAG_TOP_K", ge=1, le=20, description="Passages without a model.")
     model_top_k: int = Field(
         12,
         alias="RAG_MODEL_TOP_K",
         ge=1,
         le=40,
-        description="Passages for a model to answer from, as far as 4,000 tokens take them.",
+        description="Passages for an answer with a model, up to 4,000 tokens.",
     )
     search: Literal["single", "planned"] = Field(
         "single",
-        description="`planned`: a model may search up to three times more in its own words.",
+        description="`planned`: the model may search up to three more times in its own words.",
     )
     similarity_floor: float = Field(
         0.2,
@@ -109,33 +112,33 @@ class Settings(ChatSettings):
         ge=-1,
         le=1,
         allow_inf_nan=False,
-        description="Cosine below which a passage without a word of the question is not found.",
+        description="Minimum cosine of a passage that contains no word of the question.",
     )
     spelling: bool = Field(
-        default=True, alias="RAG_SPELLING", description="Correct mistyped words of a question."
+        default=True, alias="RAG_SPELLING", description="Correct mistyped words in questions."
     )
     answer_cache: bool = Field(
         default=False,
-        description="Give the day's answer again to who asks the same and may read the same.",
+        description="Reuse an answer of the same day if question and permissions are the same.",
     )
     answer_cache_hours: int = Field(
-        24, ge=1, le=24, description="Hours that an answer is given again."
+        24, ge=1, le=24, description="Hours for which an answer is reused."
     )
     confidence_threshold: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="Below it there is a guess or a person, until a certificate says else. "
-        "Without it training's choice holds, else 0.65.",
+        description="Minimum probability of a sure answer; below it, the answer is marked as "
+        "unsure or a person is asked. A certificate overrides it; default: from training, or 0.65.",
     )
     escalation_message: str = Field(
-        ESCALATION, pattern=r"\S", description="What the asker is told then."
+        ESCALATION, pattern=r"\S", description="Reply if no answer is sure enough."
     )
     not_found_message: str = Field(
-        NOT_FOUND, pattern=r"\S", description="Said where nothing was found."
+        NOT_FOUND, pattern=r"\S", description="Reply if nothing was found."
     )
     router: Literal["cascade", "llm"] = Field(
-        "cascade", description="`llm`: the model alone classifies, in one word."
+        "cascade", description="How messages are classified; `llm`: only by the model."
     )
 
     # Limits
@@ -146,16 +149,16 @@ class Settings(ChatSettings):
         60, ge=0, description="Messages in one channel within 60 seconds; 0: no limit."
     )
     model_tokens_per_day: int = Field(
-        0, ge=0, description="Tokens, in and out, of all model calls of a UTC day; 0: no limit."
+        0, ge=0, description="Tokens (in and out) of all model calls in a UTC day; 0: no limit."
     )
     model_usd_per_day: float = Field(
         0.0,
         ge=0,
         allow_inf_nan=False,
-        description="US dollars, as far as prices are known, of a UTC day; 0: no limit.",
+        description="US dollars of all model calls with known prices in a UTC day; 0: no limit.",
     )
     model_tokens_per_user_per_day: int = Field(
-        0, ge=0, description="Tokens, in and out, for one person in a UTC day; 0: no limit."
+        0, ge=0, description="Tokens (in and out) for one person in a UTC day; 0: no limit."
     )
 
     # Slack
@@ -175,32 +178,32 @@ class Settings(ChatSettings):
     slack_team_id: str | None = Field(
         None,
         pattern=r"^[TE][A-Z0-9]+$",
-        description="The workspace (T…) or organisation (E…) that is served; none: the token's.",
+        description="The workspace (T…) or organisation (E…) that is served; unset: the token's.",
     )
-    slack_escalation_channel: str | None = Field(None, description="Where people are asked.")
+    slack_escalation_channel: str | None = Field(None, description="Channel where experts answer.")
     slack_second_level_channel: str | None = Field(
-        None, description="Where the second level is asked."
+        None, description="Channel for questions that nobody has claimed for long."
     )
     slack_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Domains of colleagues' e-mail addresses, by comma; none: every full member "
-        "of the workspace is a colleague.",
+        description="Domains of colleagues' e-mail addresses, separated by commas; unset: every "
+        "full member of the workspace is a colleague.",
     )
     slack_outsider_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Spaces, by comma, that guests and people of other companies are answered "
-        "from, and everybody in a channel that another company shares; none: nobody is answered "
-        "there.",
+        description="Spaces, separated by commas, for answers to guests and people of other "
+        "companies, and to everybody in a channel that another company shares; unset: they get no "
+        "answers.",
     )
     slack_outsiders: Literal["off", "answer"] | None = Field(
         None,
-        description="No longer needed: `off` is what holds without SLACK_OUTSIDER_SPACES, "
-        "`answer` stops the start.",
+        description="No longer needed: `off` is the default without SLACK_OUTSIDER_SPACES; "
+        "`answer` is refused at the start.",
     )
     slack_admins: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Who may reindex and change settings in Slack, by comma: U… of a person, S… "
-        "of a user group, or an e-mail address.",
+        description="Who may reindex and change settings in Slack, separated by commas: U… for a "
+        "person, S… for a user group, or an e-mail address.",
     )
 
     # Teams
@@ -211,10 +214,10 @@ class Settings(ChatSettings):
         None, description="Client secret of the Azure Bot registration."
     )
     microsoft_app_type: Literal["SingleTenant", "UserAssignedMSI", "MultiTenant"] = Field(
-        "SingleTenant", description="How the bot is registered."
+        "SingleTenant", description="Type of the bot's registration."
     )
     microsoft_app_tenant_id: str | None = Field(
-        None, description="The Entra tenant that is served."
+        None, description="The Entra tenant whose people are served."
     )
     teams_dev_mode: bool = Field(
         default=False,
@@ -224,95 +227,94 @@ class Settings(ChatSettings):
     teams_escalation_channel: str | None = Field(
         None,
         pattern=r"^19:[^\s;]+$",
-        description="Where people are asked: a channel's id (19:…), of a team that has the app.",
+        description="Id (19:…) of the channel where experts answer, in a team that has the app.",
     )
     teams_second_level_channel: str | None = Field(
-        None, description="Where the second level is asked, as `19:…@thread.tacv2`."
+        None, description="Channel (`19:…@thread.tacv2`) for long unclaimed questions."
     )
     teams_admins: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Who may reindex and change settings in Teams, by comma: object ids of people "
-        "or their user principal names.",
+        description="Who may reindex and change settings in Teams, separated by commas: people's "
+        "object ids or user principal names.",
     )
     teams_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Domains of colleagues' user principal names, by comma; none: every member "
-        "of the Entra tenant is a colleague.",
+        description="Domains of colleagues' user principal names, separated by commas; unset: "
+        "every member of the Entra tenant is a colleague.",
     )
     teams_outsider_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Spaces, by comma, that guests and people of other organisations are answered "
-        "from, and everybody where one of them reads along; none: nobody is answered there.",
+        description="Spaces, separated by commas, for answers to guests and people of other "
+        "organisations, and to everybody where they read along; unset: they get no answers.",
     )
     teams_outsiders: Literal["off", "answer"] | None = Field(
         None,
-        description="No longer needed: `off` is what holds without TEAMS_OUTSIDER_SPACES, "
-        "`answer` stops the start.",
+        description="No longer needed: `off` is the default without TEAMS_OUTSIDER_SPACES; "
+        "`answer` is refused at the start.",
     )
     teams_install_url: str | None = Field(
         None,
         pattern=r"^https://[^\s]+$",
-        description="Where a colleague adds the app for themselves; none: the address that Teams "
-        "gives an app with MICROSOFT_APP_ID as its id.",
+        description="Link where colleagues add the app; unset: the address that Teams gives an app "
+        "with MICROSOFT_APP_ID as its id.",
     )
     teams_sensitivity: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Page labels that mark an answer as sensitive, the most sensitive first, by "
-        "comma: LABEL=What Teams shows.",
+        description="Page labels that mark an answer as sensitive, the most sensitive first, "
+        "separated by commas: LABEL=What Teams shows.",
     )
     teams_service_url: str = Field(
         "https://smba.trafficmanager.net/teams/",
         pattern=r"^https?://[^\s]+$",
-        description="Where Teams is reached before it has sent anything; afterwards, where it "
-        "says.",
+        description="Address of Teams until Teams sends its own.",
     )
 
     # Documents
     max_upload_mb: int = Field(
-        20, ge=1, le=1000, description="Megabytes that an uploaded document may have."
+        20, ge=1, le=1000, description="Maximum size of an uploaded document, in megabytes."
     )
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s]+[^/]$",
-        description="Where colleagues reach this server, and need to sign in; "
-        "also for links in messages.",
+        description="Address of this server for colleagues, who must then sign in; used in links.",
     )
     index_spaces: Annotated[frozenset[str] | None, NoDecode] = Field(
-        None, alias="FRONTDESK_SPACES", description="Spaces to answer from, by comma; none: all."
+        None, alias="FRONTDESK_SPACES", description="Comma-separated spaces to use; unset: all."
     )
 
     # Signing in: docs/signing-in.md
     oidc_issuer: str | None = Field(
         None,
         pattern=r"^https?://[^\s?#]+$",
-        description="OpenID Connect issuer that colleagues sign in with; for Entra "
+        description="OpenID Connect issuer for signing in; for Entra "
         "https://login.microsoftonline.com/TENANT-ID/v2.0",
     )
-    oidc_client_id: str | None = Field(None, description="The registration's id there.")
+    oidc_client_id: str | None = Field(None, description="Frontdesk's client id there.")
     oidc_client_secret: SecretStr | None = Field(
-        None, description="Its client secret; none for a public client."
+        None, description="Its client secret; unset for a public client."
     )
     oidc_admin_groups: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Groups or app roles, by comma, whose members are admins."
+        (), description="Groups or app roles whose members are admins, separated by commas."
     )
     oidc_expert_groups: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Groups or app roles, by comma, whose members answer colleagues."
+        (), description="Groups or app roles whose members are experts, separated by commas."
     )
     oidc_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Domains of verified e-mail addresses, by comma, that get in; none: all."
+        (),
+        description="Comma-separated domains of verified addresses that may sign in; unset: all.",
     )
     oidc_recheck_minutes: int = Field(
         15,
         ge=1,
         le=15,
-        description="After how long at most the issuer is asked again for a session's groups.",
+        description="Minutes after which a session's groups are checked with the issuer again.",
     )
 
     # More platforms
     adapters: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         alias="FRONTDESK_ADAPTERS",
-        description="Packages of further platforms, by comma: docs/adapters.md.",
+        description="Packages of additional platforms, separated by commas (docs/adapters.md).",
     )
 
     @field_validator(

@@ -84,10 +84,10 @@ SettingsClasses = Sequence[type[BaseSettings]]
 
 _HEAD = """# Settings
 
-Every setting, what it means and its default. For whoever runs Frontdesk.
+Every setting with its meaning and default value, for whoever runs Frontdesk.
 
-Set them as environment variables or in a file named `.env` beside the Makefile; the environment wins. An empty value counts as unset.
-A wrong value stops the start with one line: variable, value, cure. Made by `python -m bot settings`.
+Set them as environment variables or in a file named `.env` next to the Makefile. The environment takes precedence. An empty value counts as unset.
+If a value is invalid, the server refuses to start and prints one line: the variable, its value, and how to fix it. Made by `python -m bot settings`.
 """
 
 _TABLE_HEAD = "| variable | meaning | default |\n|---|---|---|\n"

@@ -61,9 +61,11 @@ class StoredInteractions:
     ) -> Sequence[Interaction]:
         """Return the last interactions of a thread, oldest first; withdrawn ones left out.
 
-        With ``before``, only those with a lower number.
+        With ``before``, only those with a lower number. Urgent: somebody's page waits for them, or
+        an event that is not acknowledged yet.
         """
-        return await self._oldest_first(queries.select_in_thread(thread, limit, before))
+        found = queries.select_in_thread(thread, limit, before)
+        return await self._oldest_first(found, urgent=True)
 
     async def answered(self, tenant: str, limit: int) -> Sequence[Interaction]:
         """Return the last interactions of a tenant that have an outcome, oldest first."""
@@ -115,9 +117,9 @@ class StoredInteractions:
         return None if row is None else self._rows.interaction(row)
 
     async def _oldest_first(
-        self, newest_first: Select[InteractionRow], values: Values = None
+        self, newest_first: Select[InteractionRow], values: Values = None, *, urgent: bool = False
     ) -> Sequence[Interaction]:
-        rows = await self._transactions.rows(newest_first, values)
+        rows = await self._transactions.rows(newest_first, values, urgent=urgent)
         return [self._rows.interaction(row) for row in reversed(rows)]
 
 

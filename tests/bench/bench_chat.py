@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 import tempfile
 import time
 import uuid
@@ -20,9 +21,12 @@ from pathlib import Path
 import aiohttp
 import numpy as np
 
+from tests.bench.aims import Aim, print_aims
 from tests.sweeps.faults.server import Server
 
 LOOKS = 20
+MOST_TIMES = 10.0
+"""How many times as long as the page alone a bubble may take, at p50."""
 
 
 async def asked(session: aiohttp.ClientSession, url: str, number: int) -> float:
@@ -43,8 +47,8 @@ async def looked(session: aiohttp.ClientSession, url: str) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-async def run(rate: float, seconds: float) -> None:
-    """Measure and print."""
+async def run(rate: float, seconds: float) -> int:
+    """Measure and print; return the exit code."""
     with tempfile.TemporaryDirectory() as name:
         settings = {"FRONTDESK_ADMIN_TOKEN": "", "PORT": "0", "FRONTDESK_WAITING": "100000"}
         server = Server(Path(name), settings, ("--sample",))
@@ -64,7 +68,8 @@ async def run(rate: float, seconds: float) -> None:
     print(f"{len(busy)} questions at {rate:.0f}/s, each in a conversation of its own, ms")
     print(f"  the page, nobody asks   {_spread(idle)}")
     print(f"  until the bubble shows  {_spread(busy)}")
-    print(f"  ratio                   p50 {np.median(busy) / np.median(idle):7.1f}")
+    ratio = float(np.median(busy) / np.median(idle))
+    return print_aims(Aim("the bubble over the page alone, p50", ratio, MOST_TIMES))
 
 
 def _spread(took: Sequence[float]) -> str:
@@ -77,4 +82,4 @@ if __name__ == "__main__":
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--seconds", type=float, default=12.0)
     given = parser.parse_args()
-    asyncio.run(run(given.rate, given.seconds))
+    sys.exit(asyncio.run(run(given.rate, given.seconds)))

@@ -33,8 +33,8 @@ def test_defaults_need_no_environment() -> None:
     ("variable", "value", "words"),
     [
         ("PORT", "99999", "99999"),
-        ("RAG_TOP_K", "zero", "Passages to answer from"),
-        ("CONFIDENCE_THRESHOLD", "1.5", "Below it"),
+        ("RAG_TOP_K", "zero", "Passages"),
+        ("CONFIDENCE_THRESHOLD", "1.5", "probability"),
         ("ROUTER", "magic", "cascade"),
         ("FRONTDESK_TENANT", "No Spaces", "tenant"),
         ("MICROSOFT_APP_TYPE", "Multi", "SingleTenant"),
