@@ -6,7 +6,7 @@ import ctypes
 import gc
 import importlib
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from xdist.scheduler import LoadGroupScheduling, Scheduling
 from tests.fakes.set_up_once import set_up_once
 from tests.fakes.spans import Spans
 from tests.structure.suite_profile import SuiteProfile
+from tests.sweeps.sizes import WHOLE_SECONDS
 
 # No deadline: a busy machine is no counterexample. Tests draw the same examples each time, so that
 # a change is not stopped by what it has not touched; sweeps look for new ones.
@@ -99,7 +100,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         (kept if _is_chosen(item, config) else left_out).append(item)
     items[:] = sorted(kept, key=_is_short)
+    if config.getoption("--sweeps") or config.getoption("--attack"):
+        _let_take_their_time(items)
     config.hook.pytest_deselected(items=left_out)
+
+
+def _let_take_their_time(items: Iterable[pytest.Item]) -> None:
+    """Let everything of a whole run, which fills the machine for an hour, take what sweeps may."""
+    for item in items:
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(WHOLE_SECONDS))
 
 
 def _is_chosen(item: pytest.Item, config: pytest.Config) -> bool:

@@ -38,7 +38,8 @@ class ChatSettings(LearningSettings):
     )
     teams_split_cards: bool = Field(
         default=False,
-        description="Post the buttons of an answer in a separate message, also in personal chats.",
+        description="Post the buttons of an answer in a separate message below it. Otherwise both "
+        "are one message: the end of a stream in personal chats, one card in channels.",
     )
 
     @field_validator("suggested_prompts")

@@ -5,9 +5,11 @@ All processes share them, so that any of them can serve the next request.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from typing import TypeAlias
 
 from sqlalchemy import Insert, Select, bindparam, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,7 +19,6 @@ from bot.domain.messages import InteractionId, Policy
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.usage import Pause
 from bot.store.connections import Transactions
-from bot.store.policy_reads import GroupedPolicyReads
 from bot.store.queries import insert_once, upsert
 from bot.store.rows import utc_now
 from bot.store.tables import AuditRow, EscalationStepRow, NoteRow, PauseRow, PolicyRow
@@ -86,6 +87,68 @@ def _note_row(
     }
 
 
+_Asked: TypeAlias = tuple[str, str, "asyncio.Future[str | None]"]
+"""A tenant, a channel, and what becomes the text of its policy."""
+
+_MOST_AT_ONCE = 64
+
+
+class _GroupedPolicyReads:
+    """Reads policies in groups: what is asked for at the same time, by one query.
+
+    Each message's policy is read before it is acknowledged, and on SQLite each query waits for its
+    turn. What is asked for while a group is being read is the next group; nothing is kept.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._asked: list[_Asked] = []
+        self._reading: asyncio.Task[None] | None = None
+
+    async def text_of(self, tenant: str, channel: str) -> str | None:
+        """Return the text of a channel's policy; None if none is set."""
+        found: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._asked.append((tenant, channel, found))
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._read())
+        return await found
+
+    async def _read(self) -> None:
+        while self._asked:
+            group, self._asked = self._asked[:_MOST_AT_ONCE], self._asked[_MOST_AT_ONCE:]
+            try:
+                await self._read_group(group)
+            except asyncio.CancelledError:
+                for _, _, found in [*group, *self._asked]:
+                    found.cancel()
+                self._asked = []
+                raise
+            except Exception as error:  # noqa: BLE001 - it is raised to whoever waits
+                for _, _, found in group:
+                    if not found.done():
+                        found.set_exception(error)
+
+    async def _read_group(self, group: Sequence[_Asked]) -> None:
+        values = {
+            "tenants": sorted({tenant for tenant, _, _ in group}),
+            "channels": sorted({channel for _, channel, _ in group}),
+        }
+        rows = await self._transactions.rows(_select_policies(), values, urgent=True)
+        policies = {(tenant, channel): text for tenant, channel, text in rows}
+        for tenant, channel, found in group:
+            if not found.done():
+                found.set_result(policies.get((tenant, channel)))
+
+
+@cache
+def _select_policies() -> Select[str, str, str]:
+    row = PolicyRow
+    return select(row.tenant, row.channel, row.policy).where(
+        row.tenant.in_(bindparam("tenants", expanding=True)),
+        row.channel.in_(bindparam("channels", expanding=True)),
+    )
+
+
 class StoredPolicies:
     """Stores the policies of channels. Implements `bot.domain.ports.Policies`.
 
@@ -94,7 +157,7 @@ class StoredPolicies:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
-        self._reads = GroupedPolicyReads(transactions)
+        self._reads = _GroupedPolicyReads(transactions)
         self._codec = Codec(Policy)
 
     async def of(self, tenant: str, channel: str) -> Policy | None:

@@ -34,6 +34,9 @@ _BLOCKS = frozenset(
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|brush:\s*)-?([A-Za-z0-9_+#-]+)")
+_EMPTY = re.compile(r"<(?:embed|source|track)\b[^<>]*>", re.IGNORECASE)
+"""Elements without content, which the parser would give all that follows."""
+
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>", re.IGNORECASE | re.DOTALL)
 _DEEPEST = 200
 
@@ -69,7 +72,7 @@ def parse(source: str) -> etree._Element | None:
     parser = html.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
-    encoded = _DOCTYPE.sub("", source).encode("utf-8", errors="replace")
+    encoded = _EMPTY.sub("", _DOCTYPE.sub("", source)).encode("utf-8", errors="replace")
     if not encoded.strip():
         return None
     try:

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ingestion.documents.convert_html import blocks_of
+from ingestion.documents.html_elements import HIDES_CONTENT
 from ingestion.documents.template_tags import without_templates
 from ingestion.types import Block
 
@@ -63,6 +64,7 @@ _SHOWN_ATTRIBUTE = re.compile(r"\b(?:label|title|summary|heading)=(?:\{\s*)?[\"'
 _EXPRESSION = re.compile(_BRACES)
 _STRING_EXPRESSION = re.compile(r"\{\s*(?:\"([^\"]*)\"|'([^']*)')\s*\}")
 _TAG = re.compile(r"<(?=/?([A-Za-z][\w.-]*)([^<>\n]*)>?)")
+_CLOSING = re.compile(r"</([A-Za-z]+)")
 _HTML = frozenset(
     """
     a abbr acronym address article aside audio b bdi bdo big blockquote body br button canvas
@@ -84,7 +86,7 @@ def plain_markdown(text: str, *, mdx: bool = False) -> str:
     text = "\n".join(_unindented(text.split("\n")))
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
-    return _TAG.sub(_unknown_tag, text)
+    return _only_tags(text)
 
 
 def _components(text: str, *, mdx: bool) -> str:
@@ -166,11 +168,21 @@ def _wiki_link(match: re.Match[str]) -> str:
     return (match[2] or match[1]).strip()
 
 
-def _unknown_tag(match: re.Match[str]) -> str:
-    """Escape ``<your name>`` as text: only HTML's own tags are tags."""
-    name, rest = match[1], match[2]
-    autolink = rest.startswith((":", "@")) or "@" in name + rest.split(" ")[0]
-    return "<" if name.lower() in _HTML or autolink else "&lt;"
+def _only_tags(text: str) -> str:
+    """Escape ``<your name>`` as text: only HTML's own tags are tags.
+
+    A tag that hides what follows is one only if it is closed, so that no page loses its text.
+    """
+    closed = {match[1].lower(): match.start() for match in _CLOSING.finditer(text)}
+
+    def written(match: re.Match[str]) -> str:
+        name, rest = match[1].lower(), match[2]
+        if name in HIDES_CONTENT and closed.get(name, -1) < match.start():
+            return "&lt;"
+        autolink = rest.startswith((":", "@")) or "@" in match[1] + rest.split(" ")[0]
+        return "<" if name in _HTML or autolink else "&lt;"
+
+    return _TAG.sub(written, text)
 
 
 Replacement = str | Callable[[re.Match[str]], str]

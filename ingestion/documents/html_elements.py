@@ -21,6 +21,10 @@ DROPPED = frozenset(
     select textarea input datalist source track param meta link base dialog
     """.split()
 )
+_VOID = frozenset("embed input source track param meta link base".split())
+HIDES_CONTENT = DROPPED - _VOID
+"""Elements whose content is not shown."""
+
 _WHITE = re.compile(r"[ \t\n\r\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import MetaData, create_engine, make_url, select
 
-from bot.domain.cases import Actor
+from bot.domain.cases import ActDetail, Actor
 from bot.domain.interactions import (
     Escalation,
     Interaction,
@@ -189,11 +189,17 @@ async def _ask_on_the_web(store: Store, who: Somebody) -> InteractionId:
 
 
 async def _ask_a_person(store: Store, who: Somebody) -> InteractionId:
-    asked = said_by(who, "slack", who.direct, name="case", private=True)
+    address = f"https://hooks.example/{who.word}"
+    asked = said_by(who, "slack", who.direct, name="case", private=True, reply_to=address)
     case = Escalation("I'll ask.", "asked_for_human", asked.text)
     own = await record(store, asked, case)
     act = store.escalations.act
     await act("default", own.id, "claim", EXPERT)
+    await act("default", own.id, "note", EXPERT, f"{who.name} asks for {who.word} each week.")
+    await act("default", own.id, "ask_more", EXPERT)
+    await act(
+        "default", own.id, "show_more", Actor(who.slack, who.name, "asker"), "", ActDetail(about=4)
+    )
     await act("default", own.id, "reply", EXPERT, f"{who.name}, {who.word} is set up by IT.")
     await act("default", own.id, "resolve", EXPERT)
     await store.notes.put("default", f"slack:card:{own.id}", "C1 1.0", interaction_id=own.id)

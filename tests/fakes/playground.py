@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from tests.fakes.teams.cards import paragraphs
 from tests.sweeps.faults.server import Client, Server, client
 
 BOT, BOT_NAME = "28:frontdesk", "Frontdesk"
@@ -226,7 +227,8 @@ class Shown:
 
     @property
     def text(self) -> str:
-        return str(self.now.get("text") or "")
+        """Its text, or that of the card which is a whole answer."""
+        return str(self.now.get("text") or "") or paragraphs(self.now)
 
     @property
     def cards(self) -> Sequence[Json]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-SWEEP = (pytest.mark.sweep, pytest.mark.timeout(3600))
+WHOLE_SECONDS = 3_600
+"""What a test of a whole run may take: it ends what hangs, on a slow machine as well."""
+
+PATIENCE_SECONDS = 1_200.0
+"""How long to wait for an answer: less than a test may take, so that it says what is not there."""
+
+SWEEP = (pytest.mark.sweep, pytest.mark.timeout(WHOLE_SECONDS))
 """The marks of what only ``make sweeps`` runs."""
 
 

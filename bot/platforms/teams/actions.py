@@ -34,7 +34,7 @@ from bot.domain.interactions import LONGEST_COMMENT, REASONS, Interaction, Poste
 from bot.domain.markdown import clip
 from bot.domain.messages import Message, Thread
 from bot.platforms.teams.dispatch import Dispatch
-from bot.platforms.teams.messages.replies import REPLY, PostedActivities
+from bot.platforms.teams.messages.replies import REPLY, WHOLE, PostedActivities
 from bot.platforms.teams.payloads.actions import (
     ASK_PERSON,
     CHOOSE_OPTION,
@@ -197,8 +197,10 @@ class AnswerLookup:
         found = await self._interactions.get(named) if named else None
         if found is None:
             return None
-        posted = await self._posted.ids_of(found.message, REPLY, several=True)
-        return found if activity_id in posted else None
+        for name in (WHOLE, REPLY):
+            if activity_id in await self._posted.ids_of(found.message, name, several=True):
+                return found
+        return None
 
     async def newest_of(self, body: Body) -> Interaction | None:
         """Return the newest answer in the thread that can be rated and that the sender asked for.

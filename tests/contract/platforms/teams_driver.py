@@ -189,6 +189,9 @@ _KINDS = {
 }
 """How lists and quotations begin in Markdown."""
 
+_JOINER = "\u2060"
+"""Has no width: it keeps the text of cards from becoming links."""
+
 _ON_CARDS = {"Table": "table", "CodeBlock": "code"}
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
 _LIVE_ON_CARDS = re.compile(
@@ -284,7 +287,7 @@ class OnTeams:
         return "feedbackLoop" in self._reply(question).activity.get("channelData", {})
 
     async def seen(self, question: Question) -> Sequence[str]:
-        shown = [sent.shown for sent in self._posts(question)]
+        shown = [sent.shown.replace(_JOINER, "") for sent in self._posts(question)]
         return [text.replace("&lt;", "<").replace("&amp;", "&") for text in shown]
 
     async def kinds(self, question: Question) -> frozenset[str]:

@@ -33,6 +33,18 @@ def attached(activity: Mapping[str, Any]) -> Sequence[Card]:
     return [each["content"] for each in hung if each.get("contentType") == CARD_TYPE]
 
 
+def paragraphs(activity: Mapping[str, Any]) -> str:
+    """Return the paragraphs of a card that is a whole answer, as older clients are told of it."""
+    whole = [card for card in attached(activity) if card.get("fallbackText")]
+    written = ("TextBlock", "Container")
+    return "\n\n".join(
+        "\n".join(_words(each))
+        for card in whole
+        for each in card["body"]
+        if each["type"] in written
+    )
+
+
 def words(card: Card) -> str:
     """Return what can be read on a card, also what a button unfolds."""
     return "\n".join(_words(card))
@@ -83,6 +95,9 @@ def _words(part: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
         for each in part:
             yield from _words(each)
     if not isinstance(part, Mapping) or part.get("isVisible") is False:
+        return
+    if part.get("style") == "emphasis" and "items" in part:
+        yield from (f"> {said}" for said in _words(part["items"]))
         return
     for key, value in part.items():
         if isinstance(value, str) and key in _WORDS:

@@ -50,12 +50,14 @@ class Sent:
 
     @property
     def text(self) -> str:
-        return str(self.activity.get("text") or "")
+        """Its text, or the paragraphs of the card that is a whole answer."""
+        return str(self.activity.get("text") or "") or cards.paragraphs(self.activity)
 
     @property
     def shown(self) -> str:
         """What a person reads: the text, the citations, and the cards below it."""
-        return "\n".join([self.text, *self._cited(), *map(cards.words, self.cards)])
+        text = str(self.activity.get("text") or "")
+        return "\n".join([*([text] if text else []), *self._cited(), *map(cards.words, self.cards)])
 
     @property
     def cards(self) -> Sequence[Mapping[str, Any]]:

@@ -180,5 +180,5 @@ class Tenant:
 
 
 def is_card_below(sent: Sent, before: Sent) -> bool:
-    """Tell whether a message is a card alone, right below words without one."""
+    """Tell whether a message is a card without words, right below words without a card."""
     return bool(sent.cards and not sent.text and before.text and not before.cards)

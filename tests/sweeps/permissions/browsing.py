@@ -20,6 +20,7 @@ _LINK = re.compile(r'(?:href|hx-get|src)="([^"]+)"')
 _EXCHANGE = re.compile(r'id="x-([^"]+)"')
 _LEFT_OUT = ("/static/", "/docs", "/openapi.json", "/session", "/health", "/ready")
 _STREAM_SECONDS = 0.05
+_PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,21 @@ class Colleague:
         asked = {"question": text, "conversation_id": conversation, "show_pipeline": True}
         async with self.session.post(f"{self.base}/api/{version}/ask", json=asked) as response:
             body = await response.text()
-            assert response.status == 200, body
-            self.exchanges.append((conversation, (await response.json())["interaction_id"]))
-        return [Shown(f"/api/{version}/ask", body)]
+            assert response.status in {200, 504}, body
+            interaction = str((await response.json(content_type=None))["interaction_id"])
+        self.exchanges.append((conversation, interaction))
+        seen = [Shown(f"/api/{version}/ask", body)]
+        path = f"/api/{version}/interactions/{interaction}?show_pipeline=true"
+        if response.status == 504:
+            seen.append(await self._polled(path))
+        return seen
+
+    async def _polled(self, path: str) -> Shown:
+        """Ask for an answer that takes long until it is there, as a client does."""
+        while (seen := await self._read(path)).status == 202:  # noqa: ASYNC110 - as a client does
+            await asyncio.sleep(_PAUSE_SECONDS)
+        assert seen.status == 200, seen.text
+        return seen
 
     async def ask_page(self, text: str, conversation: str) -> list[Shown]:
         """Ask in the web chat, and poll as the page does."""
@@ -97,7 +110,7 @@ class Colleague:
         """Press a button of a page."""
         headers = {"Origin": self.base, "HX-Request": "true"}
         async with self.session.post(f"{self.base}{path}", data=form, headers=headers) as response:
-            return Shown(path, await response.text())
+            return Shown(path, await response.text(), response.status)
 
     async def look_around(self, known: Known, most: int) -> list[Shown]:
         """Open every route with what is known, and follow links, ``most`` views at most."""

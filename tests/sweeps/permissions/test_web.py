@@ -7,12 +7,13 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from bot.domain.cases import CaseQuery
+from bot.domain.cases import ActDetail, Actor, Case, CaseQuery
 from bot.domain.messages import Audience, Inquiry, Person, Stage
 from rag.types import EVERYONE, Principal
 from tests.fakes.builders import message
@@ -33,14 +34,14 @@ from tests.sweeps.permissions.company import (
 )
 from tests.sweeps.permissions.findings import Findings
 from tests.sweeps.permissions.plans import Plan, smoke, whole
-from tests.sweeps.permissions.tried import Tried
+from tests.sweeps.permissions.tried import WHOLE, Tried
 
 pytestmark = pytest.mark.attack
 PLANS = [*smoke(1, cases=50), *whole(range(100, 132))]
 SMALL = Plan(1, "embedded", model=True, views=40)
 
 _COUNTED = re.compile(r'href="/board/documents/(\w+)">.*?<span>([\d,]+) document', re.DOTALL)
-ASKERS_VIEWS = frozenset({"/", "/c", "/chat", "/history", "/me", "/pages", "/api"})
+ASKERS_VIEWS = frozenset({"/", "/c", "/cases", "/chat", "/history", "/me", "/pages", "/api"})
 BOARD_VIEWS = frozenset(
     f"/board/{name}"
     for name in (
@@ -126,17 +127,29 @@ class Life:
         self._findings.look(EVERYBODY, [Shown("reply", repr(outcome.response))])
 
     async def work_on_cases(self) -> None:
-        """Have the expert claim, answer and keep what waits for a person."""
+        """Have the expert claim, see more of, answer and keep what waits for a person."""
         expert = self._people[EXPERT]
         waiting = await self._served.store.escalations.find("default", CaseQuery(), limit=3)
         for case in waiting:
             at = f"/board/escalations/{case.interaction_id}"
-            acts = ({"act": "claim"}, {"act": "reply", "reply": "At the desk."}, {"act": "resolve"})
-            shown = [await expert.post(at, **form) for form in acts]
+            shown = [await expert.post(at, act=act) for act in ("claim", "ask_more")]
+            await self._agree(case)
+            shown.append(await expert.post(at, act="see_more"))
+            self._findings.tried.seen_more += shown[-1].status == HTTPStatus.OK
+            acts = ({"act": "reply", "reply": "At the desk."}, {"act": "resolve"})
+            shown += [await expert.post(at, **form) for form in acts]
             shown.append(
                 Shown(at, await expert.get(f"/board/answers/new?case={case.interaction_id}"))
             )
             self._findings.look(Reader(EXPERT, web=True), shown)
+
+    async def _agree(self, case: Case) -> None:
+        """Have the asker of a case agree that who has it sees more of the conversation."""
+        cases, asker = self._served.store.escalations, Actor(case.asker_id, "", "asker")
+        for step in await cases.steps("default", case.interaction_id):
+            if step.step == "ask_more":
+                about = ActDetail(about=step.number)
+                await cases.act("default", case.interaction_id, "show_more", asker, "", about)
 
     async def look_around(self) -> None:
         """Have everybody look at everything, and look at what nobody reads."""
@@ -198,6 +211,7 @@ def tried_at_web() -> Iterator[Tried]:
     tried = Tried("web")
     yield tried
     assert not tried.missing(BOARD_VIEWS | ASKERS_VIEWS)
+    assert tried.seen_more or tried.cases < WHOLE, "an asker agreed, and an expert saw more"
 
 
 @pytest.mark.mended(id="attack-2")

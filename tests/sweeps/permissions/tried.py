@@ -16,13 +16,15 @@ class Tried:
 
     ``views`` could be opened, ``readers`` were shown a page that they may read, ``places`` are
     those of marks that stood in a page which is not for everybody, and was shown to who may read
-    it. ``saving`` are the cases where answers are saved, ``saved`` the saved answers given.
+    it. ``seen_more`` are the conversations that an expert saw more of, ``saving`` the cases where
+    answers are saved, ``saved`` the saved answers given.
     """
 
     door: str
     cases: int = 0
     saving: int = 0
     saved: int = 0
+    seen_more: int = 0
     views: set[str] = field(default_factory=set)
     readers: set[str | None] = field(default_factory=set)
     places: set[str] = field(default_factory=set)

@@ -26,6 +26,7 @@ from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.state import Workspace
 from tests.fakes.slack.visitor import Visitor
 from tests.sweeps.delivery import AskedQuestion, ScheduledEvent, copy_times, serve
+from tests.sweeps.sizes import PATIENCE_SECONDS
 
 
 def serve_until_killed(data_dir: Path, slack_url: str, port: int, tells: Connection) -> None:
@@ -150,7 +151,7 @@ class HostileScenario:
             await self._press(asker, await self._answer(channel, ts))
 
     async def _answer(self, channel: str, ts: str) -> Post:
-        await wait_until(lambda: self.slack.answers(channel, ts), seconds=60)
+        await wait_until(lambda: self.slack.answers(channel, ts), seconds=PATIENCE_SECONDS)
         return self.slack.answers(channel, ts)[-1]
 
     async def _press(self, asker: Visitor, post: Post) -> None:

@@ -32,6 +32,7 @@ from tests.fakes.teams.posts import Sent, Written
 from tests.fakes.teams.server import FakeTeams
 from tests.fakes.teams.visitor import Visitor, is_waiting
 from tests.sweeps.delivery import AskedQuestion, ScheduledEvent, copy_times, serve
+from tests.sweeps.sizes import PATIENCE_SECONDS
 
 
 def serve_until_killed(data_dir: Path, teams_url: str, port: int, tells: Connection) -> None:
@@ -127,7 +128,6 @@ def add_people(teams: FakeTeams) -> None:
 
 
 _AT_ONCE = 4
-_LONG = 60.0
 _FORWARDED = (
     '<blockquote itemscope itemtype="http://schema.skype.com/Forward">'
     '<strong itemprop="mri" itemid="29:x">{author}</strong><p>{words}</p></blockquote><p>{own}</p>'
@@ -251,14 +251,16 @@ class _Attack:
 
     async def _answered(self, post: Written) -> Sequence[Sent]:
         try:
-            await wait_until(lambda: self._below(post), seconds=_LONG)
+            await wait_until(lambda: self._below(post), seconds=PATIENCE_SECONDS)
         except TimeoutError as error:
             raise AssertionError(f"{post.typed!r} in {post.place} was not answered") from error
         return self._below(post)
 
     async def _carded(self, post: Written) -> tuple[Sequence[Sent], Sent]:
         """Wait until an answer has its buttons."""
-        await wait_until(lambda: any(each.labels for each in self._below(post)), seconds=_LONG)
+        await wait_until(
+            lambda: any(each.labels for each in self._below(post)), seconds=PATIENCE_SECONDS
+        )
         below = self._below(post)
         return below, next(each for each in below if each.labels)
 
@@ -276,7 +278,9 @@ class _Attack:
         self._tried("reply")
         told = await self._told(channel, there, "Ask again")
         await asker.press(told, "Ask again")
-        await wait_until(lambda: "Claim" in self.siege.teams.post(card.id).labels, seconds=_LONG)
+        await wait_until(
+            lambda: "Claim" in self.siege.teams.post(card.id).labels, seconds=PATIENCE_SECONDS
+        )
         await anna.press(card, "Not for us > Send", decline_words=self.words)
         self._tried("decline")
 
@@ -291,7 +295,7 @@ class _Attack:
             found.extend(each for each in new if each.cards and named in each.shown)
             return found
 
-        await wait_until(come, seconds=_LONG)
+        await wait_until(come, seconds=PATIENCE_SECONDS)
         return found[0]
 
     async def _told(self, channel: str, before: set[str], label: str) -> Sent:
@@ -299,7 +303,7 @@ class _Attack:
             new = [each for each in self._in(channel) if each.id not in before]
             return [each for each in new if label in each.labels]
 
-        await wait_until(found, seconds=_LONG)
+        await wait_until(found, seconds=PATIENCE_SECONDS)
         return found()[-1]
 
     def _in(self, place: str) -> list[Sent]:

@@ -6,7 +6,7 @@ The ids of a reply's activities are stored, so that it can be continued or delet
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -27,6 +27,7 @@ from bot.platforms.teams.client.errors import (
 )
 from bot.platforms.teams.messages.streams import Streams, stream_id_of
 from bot.platforms.teams.payloads.activity import Json
+from bot.platforms.teams.rendering.answer_cards import answer_card
 from bot.platforms.teams.rendering.answers import answer_activities
 from bot.platforms.teams.rendering.cards import (
     joined_form,
@@ -40,6 +41,9 @@ from rag.types import BoundedDict
 
 REPLY = "reply"
 """Name of the answer to a question, beside the ids of notices."""
+
+WHOLE = "whole"
+"""Name of an answer that is one message together with its buttons."""
 
 _REMEMBERED = 1_000
 
@@ -125,6 +129,9 @@ def _read_ids(text: str | None) -> tuple[str, ...]:
     return tuple(json.loads(text)) if text else ()
 
 
+_Post = Callable[[Delivery, Json, PostedRef | None], Awaitable[str]]
+"""Posts an activity of a delivery, in the place of what is there if it is given."""
+
 _NOTHING_DONE = (RateLimited, DeliveryRefused, NotPermitted, NoToken, NotReached)
 
 
@@ -132,10 +139,11 @@ class Replies:
     """Posts and deletes the answer to a question.
 
     Teams can't be searched. Ending a stream is idempotent, and ends it with the answer and
-    its buttons in one message, unless ``split_cards``. Otherwise the answer is posted, and posted
-    again after an attempt with an unknown result, marked as a possible duplicate. An answer too
-    large for one activity continues in further ones; a retry posts only the missing ones. The
-    returned reference is that of the first, which has the feedback buttons.
+    its buttons in one message. Where others read along, the answer is posted as one card. With
+    ``split_cards``, or if Teams refuses that, text and buttons are two messages. A post is repeated
+    after an attempt with an unknown result, marked as a possible duplicate. An answer too large for
+    one activity continues in further ones; a retry posts only the missing ones. The returned
+    reference is that of the first, which has the feedback buttons.
     """
 
     def __init__(
@@ -167,13 +175,10 @@ class Replies:
 
         After DeliveryRefused the progress message is removed, as far as Teams allows.
         """
-        message = delivery.message
-        shown = answer_activities(
-            delivery.outcome, message, now=datetime.now(UTC), sensitivity=self._sensitivity
-        )
+        message, shown = delivery.message, self._activities_of(delivery)
         several = len(shown) > 1
         posted = [*await self._posted_activities.ids_of(message, REPLY, several=several)]
-        if not posted and (whole := await self._end_stream_whole(delivery, shown)):
+        if whole := await self._posted_whole(delivery, shown, posted):
             return PostedRef(message.thread.channel, whole)
         for activity in shown[len(posted) :]:
             if posted and plain_form(activity) is None:
@@ -181,36 +186,65 @@ class Replies:
             elif posted:
                 posted.append(await self._post_or_simplify(delivery, activity, None))
             else:
-                posted.append(await self._post_first(delivery, activity))
+                posted.append(await self._post_once(delivery, activity, self._post_or_simplify))
             # Store the id at once: people may react to a part before all are posted.
             await self._posted_activities.store(message, REPLY, posted, several=several)
         return PostedRef(message.thread.channel, posted[0])
 
-    async def _end_stream_whole(self, delivery: Delivery, shown: Sequence[Json]) -> str:
-        """End the stream with the answer and its buttons in one message; return its id.
+    def _activities_of(self, delivery: Delivery) -> Sequence[Json]:
+        return answer_activities(
+            delivery.outcome, delivery.message, now=datetime.now(UTC), sensitivity=self._sensitivity
+        )
 
-        "" where there is no stream, the setting or the size forbids it, or Teams refuses that.
+    async def _posted_whole(
+        self, delivery: Delivery, shown: Sequence[Json], posted: Sequence[str]
+    ) -> str:
+        """Post an answer with its buttons in one message, unless it is there; return its id.
+
+        "" where the setting or the size forbids it, Teams refuses it, or parts are posted already.
         """
         message, stream = delivery.message, stream_id_of(delivery.placeholder)
-        joined = None if self._split_cards or not stream else joined_form(shown)
-        if joined is None or not await self._streams.end_with(message, stream, joined):
+        whole = joined_form(shown) if stream else self._card_of(delivery)
+        if posted or whole is None or self._split_cards:
             return ""
-        await self._posted_activities.store(message, REPLY, [stream], several=False)
-        return stream
+        for known in await self._posted_activities.ids_of(message, WHOLE, several=not stream):
+            return known
+        if stream:
+            ended = await self._streams.end_with(message, stream, whole)
+            there = stream if ended else ""
+        else:
+            there = await self._post_card(delivery, whole)
+        if there:
+            await self._posted_activities.store(message, WHOLE, [there], several=not stream)
+        return there
+
+    async def _post_card(self, delivery: Delivery, shown: Json) -> str:
+        """Post an answer as one card; "" if Teams refuses that."""
+        try:
+            return await self._post_once(delivery, shown, self._post_as_it_is)
+        except ContentRefused as error:
+            _log_refused(delivery.message, shown, error)
+            return ""
+
+    def _card_of(self, delivery: Delivery) -> Json | None:
+        """Return the card of an answer where others read along."""
+        if self._split_cards or delivery.message.private:
+            return None
+        return answer_card(
+            delivery.outcome, delivery.message, now=datetime.now(UTC), sensitivity=self._sensitivity
+        )
 
     async def correct(self, delivery: Delivery, posted: PostedRef) -> None:
         """Edit the activities of a posted answer, and delete those that it has no more.
 
         Raises DeliveryFailed; DeliveryRefused where it would have more than were posted.
         """
-        message = delivery.message
-        shown = answer_activities(
-            delivery.outcome, message, now=datetime.now(UTC), sensitivity=self._sensitivity
-        )
+        message, shown = delivery.message, self._activities_of(delivery)
         known = await self._posted_activities.ids_of(message, REPLY, several=True)
         there = known or (posted.id,)
-        if len(there) == 1 and (joined := joined_form(shown)):
-            await self._edit_whole(message, there[0], joined, shown[0])
+        whole = self._card_of(delivery) or joined_form(shown)
+        if len(there) == 1 and whole:
+            await self._edit_whole(message, there[0], whole, shown[0])
             return
         if len(there) < len(shown):
             raise DeliveryRefused(f"Of {len(shown)} activities {len(there)} are known.")
@@ -223,7 +257,7 @@ class Replies:
     async def _edit_whole(
         self, message: Message, activity_id: str, joined: Json, without_card: Json
     ) -> None:
-        """Edit a message that has its card with it; where Teams refuses that, its text alone."""
+        """Edit a message that has its card with it; where Teams refuses that, into text alone."""
         try:
             await self._client.update(message.reply_to, activity_id, joined)
         except ContentRefused as error:
@@ -252,16 +286,19 @@ class Replies:
         with suppress(Gone):
             await self._client.delete(message.reply_to, placeholder.id)
 
-    async def _post_first(self, delivery: Delivery, activity: Json) -> str:
-        """Post the first activity of an answer, in the place of its placeholder if there is one."""
+    async def _post_once(self, delivery: Delivery, activity: Json, post: _Post) -> str:
+        """Post the first activity of an answer, in the place of its placeholder if there is one.
+
+        Without a placeholder it is marked if it may be there already.
+        """
         message, where = delivery.message, delivery.placeholder
         if where is not None:
-            return await self._post_or_simplify(delivery, activity, where)
+            return await post(delivery, activity, where)
         shown = (
             marked_as_repeated(activity) if self._doubtful.get(message.interaction_id) else activity
         )
         try:
-            return await self._post_or_simplify(delivery, shown, None)
+            return await post(delivery, shown, None)
         except DeliveryFailed as error:
             if not isinstance(error, _NOTHING_DONE):
                 self._doubtful[message.interaction_id] = True
@@ -327,6 +364,11 @@ class Replies:
                 raise
             _log_refused(message, activity, error)
             return []
+
+    async def _post_as_it_is(
+        self, delivery: Delivery, activity: Json, where: PostedRef | None
+    ) -> str:
+        return await self._post(delivery.message, activity, where)
 
     async def _post(self, message: Message, activity: Json, where: PostedRef | None) -> str:
         """Post an activity; return its id.

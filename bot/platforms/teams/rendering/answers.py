@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -37,6 +36,7 @@ from bot.platforms.teams.rendering.labels import (
 )
 from bot.platforms.teams.rendering.text import (
     CONTENT_BUDGET,
+    LINE_BREAK,
     largest_fitting,
     size,
     split_markdown,
@@ -44,9 +44,6 @@ from bot.platforms.teams.rendering.text import (
     teams_plain,
 )
 from rag.parts import Code, Table, parts_text
-
-_BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
-"""A line break within a paragraph that is not followed by a list item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def _prose_units(text: str, room: int) -> Iterator[Unit]:
 
 
 def _with_line_breaks(text: str) -> str:
-    return _BREAK.sub("  \n", text)
+    return LINE_BREAK.sub("  \n", text)
 
 
 def _card_units(name: str, elements: Sequence[Json], room: int, words: str = "") -> Iterator[Unit]:

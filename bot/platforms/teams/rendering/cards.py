@@ -237,8 +237,12 @@ def refused_notice(delivery: Delivery) -> Json:
 
 
 def marked_as_repeated(activity: _Object) -> Json:
-    """Return a message with a remark below its text that it may be a duplicate."""
-    return {**activity, "text": f"{activity['text']}\n\n{MAY_BE_TWICE}"}
+    """Return a message with a remark below its text, or its card, that it may be a duplicate."""
+    if "text" in activity:
+        return {**activity, "text": f"{activity['text']}\n\n{MAY_BE_TWICE}"}
+    (hung,) = activity["attachments"]
+    said = {**hung["content"], "body": [*hung["content"]["body"], text_block(MAY_BE_TWICE)]}
+    return with_card({**activity}, said)
 
 
 def keys_of(activity: object) -> str:

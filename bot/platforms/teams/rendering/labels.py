@@ -6,7 +6,7 @@ Teams accepts one schema.org entity per activity for all three.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -56,11 +56,23 @@ def citations_of(
     return citations
 
 
-def page_list(heading: str, lines: Sequence[SourceLine], now: datetime) -> str:
-    """Return a list of pages; "" for none. Numbers have the form of the marks in the text."""
+def page_list(
+    heading: str,
+    lines: Sequence[SourceLine],
+    now: datetime,
+    *,
+    label: Callable[[str], str] = teams_label,
+    plain: Callable[[str], str] = teams_plain,
+) -> str:
+    """Return a list of pages; "" for none. Numbers have the form of the marks in the text.
+
+    ``label`` and ``plain`` return plain text as it is shown in a link, and elsewhere.
+    """
     if not lines:
         return ""
-    return "\n".join([f"**{heading}**", "", *(_page_line(line, now) for line in lines)])
+    return "\n".join(
+        [f"**{heading}**", "", *(_page_line(each, now, label, plain) for each in lines)]
+    )
 
 
 def _opens_otherwise(line: SourceLine) -> bool:
@@ -102,10 +114,12 @@ def _abstract(line: SourceLine) -> str:
     return clip(_plain_rows(line.quote[line.quote.index(line.line) :]), _ABSTRACT_LENGTH)
 
 
-def _page_line(line: SourceLine, now: datetime) -> str:
+def _page_line(
+    line: SourceLine, now: datetime, label: Callable[[str], str], plain: Callable[[str], str]
+) -> str:
     mark = "- " if line.number is None else f"- \\[{line.number}\\] "
-    page = f"[{teams_label(line.label)}]({line.url})" if line.url else teams_plain(line.label)
-    about = (page, teams_plain(line.space), teams_plain(freshness(line, now)))
+    page = f"[{label(line.label)}]({line.url})" if line.url else plain(line.label)
+    about = (page, plain(line.space), plain(freshness(line, now)))
     return mark + ", ".join(part for part in about if part)
 
 

@@ -49,6 +49,10 @@ def largest_fitting(count: int, fits: Callable[[int], bool]) -> int:
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} +(.+)$", re.MULTILINE)
 _RULE = re.compile(r"^ {0,3}(?:[-*_] *){3,}$\n?", re.MULTILINE)
+QUOTE_MARKS = re.compile(r"^ {0,3}(?:> ?)+")
+LINE_BREAK = re.compile(r"(?<=\S)\n(?!\s*(?:[-*+]|\d{1,3}[.)])\s)(?=\s*\S)")
+"""A line break within a paragraph that is not followed by a list item."""
+
 _SPECIAL = re.compile(r"([\\`*_\[\]()#|~!])")
 _MENTION_TAG = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
 _INLINE_CODE = re.compile(r"`([^`\n]+)`")
@@ -75,6 +79,14 @@ def teams_label(label: str) -> str:
 def teams_plain(line: str) -> str:
     """Return a line of plain text with nothing live in it; URLs become code spans."""
     return outside_code(disarm(without_code(line)), teams_label)
+
+
+def card_markdown(text: str) -> str:
+    """Return inert Markdown without quotes and blocks of code as a card's text.
+
+    Cards have no headings and rules, and join lines that follow each other.
+    """
+    return card_text(outside_code(text, _card_paragraphs))
 
 
 def card_text(text: str) -> str:
@@ -108,6 +120,10 @@ def _message_prose(text: str) -> str:
 def _heading(match: re.Match[str]) -> str:
     words = match[1].rstrip(" ").rstrip("#").rstrip(" ")
     return f"**{words}**" if words else match[0]
+
+
+def _card_paragraphs(text: str) -> str:
+    return LINE_BREAK.sub("\n\n", _RULE.sub("", _HEADING.sub(_heading, text)))
 
 
 def _card_code(code: str) -> str:

@@ -68,6 +68,11 @@ def test_text_after_a_hidden_element_stays() -> None:
     assert read("<p>a<!-- x --> tail</p>") == "a tail"
 
 
+@pytest.mark.parametrize("empty", ["embed", "source", "track"])
+def test_text_after_an_element_without_content_stays(empty: str) -> None:
+    assert read(f"<p>before</p><{empty} src='x'><p>after</p>") == "before\n\nafter"
+
+
 @pytest.mark.parametrize("style", ["opacity:0.8", "font-size:0.9em", "display:block"])
 def test_styles_that_hide_nothing_hide_nothing(style: str) -> None:
     assert read(f"<p style='{style}'>shown</p>") == "shown"

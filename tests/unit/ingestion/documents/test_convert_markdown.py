@@ -41,6 +41,17 @@ def test_emphasis_goes_and_code_keeps_its_backticks() -> None:
     assert read("**Note: **text. Go on.**") == "Note: text. Go on."
 
 
+@pytest.mark.parametrize("name", ["iframe", "script", "textarea", "svg", "nav"])
+def test_a_tag_that_is_never_closed_hides_nothing(name: str) -> None:
+    assert read(f"## Price <{name} src=x>\n\nIt costs 7 euro.") == (
+        f"Price <{name} src=x>\n\nIt costs 7 euro."
+    )
+    assert read(f"<{name} src=x>\n\nIt costs 7 euro.").endswith("It costs 7 euro.")
+    assert read(f"a <{name}>secret</{name}> b <{name}>\n\nIt costs 7 euro.") == (
+        f"a b <{name}>\n\nIt costs 7 euro."
+    )
+
+
 def test_stars_that_are_no_emphasis_stay() -> None:
     assert read("2 ** 3 and 2**3") == "2 ** 3 and 2**3"
     assert read("any src/**/*.py file") == "any src/**/*.py file"

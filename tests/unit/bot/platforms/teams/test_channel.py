@@ -41,7 +41,7 @@ async def test_citations_and_the_ai_label_arrive_over_the_wire(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
     """Botbuilder drops every field of an entity but its type."""
-    await channel.deliver(delivery(question(teams)))
+    await channel.deliver(delivery(question(teams, private=True)))
     (entity,) = teams.messages[0].activity["entities"]
     assert entity["additionalType"] == ["AIGeneratedContent"]
     assert entity["@type"] == "Message"
@@ -61,7 +61,9 @@ async def test_citations_and_the_ai_label_arrive_over_the_wire(
 async def test_pages_that_the_text_does_not_mark_are_listed(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
-    await channel.deliver(delivery(question(teams), replace(ANSWER, sources=(VPN, LOCAL))))
+    await channel.deliver(
+        delivery(question(teams, private=True), replace(ANSWER, sources=(VPN, LOCAL)))
+    )
     (sent,) = teams.messages
     assert "**Sources**\n\n- \\[2\\] Offices" in sent.activity["text"]
     assert len(sent.activity["entities"][0]["citation"]) == 1
@@ -72,7 +74,8 @@ async def test_twelve_cited_pages_are_ten_citations_and_two_lines(
 ) -> None:
     sources = tuple(replace(VPN, chunk_id=f"c{n}", title=f"Page {n}") for n in range(1, 13))
     text = " ".join(f"Fact [{n}]." for n in range(1, 13))
-    await channel.deliver(delivery(question(teams), replace(ANSWER, text=text, sources=sources)))
+    asked = question(teams, private=True)
+    await channel.deliver(delivery(asked, replace(ANSWER, text=text, sources=sources)))
     (sent,) = teams.messages
     assert len(sent.activity["entities"][0]["citation"]) == 10
     assert "- \\[11\\] [Page 11" in sent.activity["text"]
@@ -94,7 +97,7 @@ async def test_mentions_links_and_tags_in_the_text_are_dead(
     text = "<at>Everyone</at> [click](https://evil.example) <img src=https://evil.example/?d=1>"
     title = replace(VPN, title="](https://evil.example) <at>x</at>", section="")
     reply = replace(ANSWER, text=text, sources=(title,))
-    await channel.deliver(delivery(question(teams), reply))
+    await channel.deliver(delivery(question(teams, private=True), reply))
     activity = teams.messages[0].activity
     assert "<" not in activity["text"]
     assert "](https://evil" not in activity["text"]

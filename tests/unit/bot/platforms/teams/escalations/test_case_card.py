@@ -148,7 +148,7 @@ def test_a_card_says_who_asked_what_where_and_why() -> None:
     assert lines[:4] == [
         "A question for a person",
         " from Anna Lopez: the asker wants a person",
-        "vpn down?",
+        "> vpn down?",
         f"[Open the thread]({WAYS.thread}) \u00b7 {board} \u00b7 {THREAD_NOT_READ}",
     ]
 

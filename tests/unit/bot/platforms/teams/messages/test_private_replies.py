@@ -123,7 +123,7 @@ async def test_parts_that_are_missing_are_added_by_another_process(
     teams: FakeTeams, noted_restart: Restart, store: Store
 ) -> None:
     sent = delivery(await asked(teams, store), ANSWER, LONG)
-    teams.fail(None, None, Fault(status=400))
+    teams.fail(None, Fault(status=400))
     for _ in range(2):
         await noted_restart().deliver(sent)
     marks = [each.text.split("\n")[0] for each in whispers(teams)]
@@ -135,7 +135,7 @@ async def test_a_whisper_that_fails_leaves_the_reply_as_it_is(
     teams: FakeTeams, channel: TeamsChannel, store: Store, status: int
 ) -> None:
     message = await asked(teams, store)
-    teams.fail(None, None, *[Fault(status=status, retry_after="9")] * 3)
+    teams.fail(None, *[Fault(status=status, retry_after="9")] * 3)
     await channel.deliver(delivery(message, ANSWER, SECRET))
     assert len(teams.posts_in(HELP)) == 1
     assert not whispers(teams)
@@ -145,7 +145,7 @@ async def test_what_teams_may_take_in_a_moment_is_tried_again(
     teams: FakeTeams, channel: TeamsChannel, store: Store, waits: list[float]
 ) -> None:
     message = await asked(teams, store)
-    teams.fail(None, None, Fault(status=502), Fault(status=503, retry_after="4"))
+    teams.fail(None, Fault(status=502), Fault(status=503, retry_after="4"))
     await channel.deliver(delivery(message, ANSWER, SECRET))
     assert len(whispers(teams)) == 1
     assert waits == [pytest.approx(1.125, abs=0.125), 4.0]

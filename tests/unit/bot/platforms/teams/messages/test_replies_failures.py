@@ -275,8 +275,8 @@ async def test_a_refused_answer_comes_as_words_and_links(
 ) -> None:
     message = question(teams, private=private)
     opened = await channel.open_placeholder(message)
-    # In a chat the card is tried with the stream first, then apart.
-    teams.fail(*[fault] * (1 + private))
+    # The card is tried with the words first, then apart.
+    teams.fail(fault, fault)
     with capture_logs() as logs:
         await channel.deliver(with_placeholder(opened, delivery(message, LONG_CITED)))
     sent = next(iter(teams.visible.values()))
@@ -284,7 +284,7 @@ async def test_a_refused_answer_comes_as_words_and_links(
     assert sent.text.startswith("Restart the client [1].")
     assert ANSWER.sources[0].url in sent.text
     assert (len(sent.text) < len(LONG_CITED.text)) is (fault.status == 413)
-    (line,) = [each for each in logs if each["event"] == "teams.not_taken"]
+    *_, line = [each for each in logs if each["event"] == "teams.not_taken"]
     assert "citation" in line["shape"]
     assert "Restart" not in str(line)
     assert not [each for each in teams.streams.values() if each.state == "open"]
@@ -294,7 +294,7 @@ async def test_a_refused_answer_comes_as_words_and_links(
 async def test_a_table_that_is_refused_comes_as_lines(
     teams: FakeTeams, channel: TeamsChannel
 ) -> None:
-    teams.fail(None, BAD)
+    teams.fail(BAD, None, BAD)
     await channel.deliver(delivery(question(teams), TABLE))
     (_, table) = teams.messages
     assert is_plain(table)
@@ -315,7 +315,7 @@ async def _failed(bot: Bot, where: str, *, faults: int) -> Interaction:
 @pytest.mark.mended(id="teams-2")
 async def test_an_answer_that_is_never_taken_goes_to_people(bot: Bot) -> None:
     with capture_logs() as logs:
-        failed = await _failed(bot, HELP, faults=2)
+        failed = await _failed(bot, HELP, faults=3)
     (line,) = bot.teams.messages
     assert ON_HELP_DESK_LIST in line.text
     case = await bot.store.escalations.get("acme", failed.id)
@@ -349,7 +349,8 @@ async def test_no_stream_says_for_ever_that_it_looks_something_up(
 async def test_what_becomes_of_the_buttons_leaves_the_answer_delivered_once(
     bot: Bot, fault: Fault
 ) -> None:
-    bot.teams.fail(None, fault)
+    # The card is refused as a whole, so that its buttons come below the words.
+    bot.teams.fail(BAD, None, fault)
     answered = await bot.answered(Outcome(ANSWER, TRACE))
     assert (answered.status, answered.attempts) == ("done", 0)
     assert len(bot.teams.visible) == 1 + fault.after
