@@ -13,6 +13,7 @@ from typing import Literal
 from bot.domain.interactions import EscalationReason, PostedRef
 from bot.domain.messages import InteractionId, Outsider, Person, Platform, Thread
 from bot.domain.ports import Notes
+from bot.domain.texts import tr
 
 State = Literal["open", "claimed", "answered", "resolved", "declined", "reopened"]
 """open and reopened: unclaimed. claimed and answered: owned by an expert. resolved and declined:
@@ -213,11 +214,12 @@ def expert_of(platform: Platform, person: Person) -> Actor:
     return actor_of(named, "expert", also=frozenset({person.id}))
 
 
-THREAD_NOT_READ = "Use Reply: this thread isn't read."
+THREAD_NOT_READ = tr("Please use Reply: I don't read this thread.")
 """Shown on a card while it can be replied to."""
 
-USE_REPLY = (
-    "Use Reply on the question above: this thread isn't read, so nobody was told what you wrote."
+USE_REPLY = tr(
+    "Please use Reply on the question above. I don't read this thread, so the asker hasn't seen "
+    "what you wrote."
 )
 """Reply to somebody who mentions the bot in the thread below a card."""
 

@@ -85,7 +85,7 @@ class Settings(ChatSettings):
         description="Minutes after which a waiting question goes to people; 0: never.",
     )
     ui_language: Literal["en", "de", "browser"] = Field(
-        "en", description="Language of web pages; `browser`: each browser's own."
+        "en", description="Language of web pages, Slack and Teams; `browser`: each browser's own."
     )
     retention_days: int = Field(
         365,

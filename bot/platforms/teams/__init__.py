@@ -22,7 +22,7 @@ from bot.domain.messages import Person
 from bot.escalations.cards import CardActions
 from bot.platforms.teams.actions import AnswerListener
 from bot.platforms.teams.answer_forms import KeepButton
-from bot.platforms.teams.channel import TeamsChannel, connect
+from bot.platforms.teams.channel import TeamsChannel, connect, language_of
 from bot.platforms.teams.channel_settings import SettingsDialog
 from bot.platforms.teams.dispatch import Dispatch, Endpoint, Listener
 from bot.platforms.teams.drafts import DraftButtons
@@ -49,7 +49,9 @@ def mount(app: web.Application, channel: TeamsChannel, context: ChatContext) -> 
     alone = channel.settings.database_url is None
     followers = run_followers(context, screen, platform="teams", alone=alone)
     dispatch = dispatch_to(listeners(channel, context, followers=followers))
-    endpoint = Endpoint(channel.inbound, channel.background, dispatch)
+    endpoint = Endpoint(
+        channel.inbound, channel.background, dispatch, language_of(channel.settings)
+    )
     app.router.add_post(ENDPOINT_PATH, endpoint.handle)
     app.cleanup_ctx.append(endpoint.running)
     app.on_cleanup.append(lambda _: channel.client.close())

@@ -33,6 +33,7 @@ from bot.chat.votes import (
 from bot.domain.interactions import LONGEST_COMMENT, REASONS, Interaction, PostedRef, Vote
 from bot.domain.markdown import clip
 from bot.domain.messages import Message, Thread
+from bot.domain.texts import join_texts, on_texts, tr
 from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.messages.replies import REPLY, WHOLE, PostedActivities
 from bot.platforms.teams.payloads.actions import (
@@ -72,7 +73,7 @@ log = structlog.get_logger(__name__)
 _TITLE_LENGTH = 60
 _HEADING_LENGTH = 80
 _STEP_LENGTH = 2_000
-_CUT_NOTE = "There is more, but not enough room for it here."
+_CUT_NOTE = tr("There is more, but not enough room for it here.")
 
 
 def explanation_title(explanation: Explanation) -> str:
@@ -104,7 +105,7 @@ def _blocks(explanation: Explanation) -> Iterator[Json]:
         yield _heading(step.label)
         yield _paragraph(card_plain(clip(step.text, _STEP_LENGTH)))
     if explanation.pages:
-        yield _heading("Pages I read")
+        yield _heading(tr("Pages I read"))
         yield from (_paragraph(_page(page)) for page in explanation.pages)
     if explanation.left_out:
         yield text_block(card_plain(explanation.left_out), isSubtle=True)
@@ -121,12 +122,18 @@ def _paragraph(text: str) -> Json:
 def _page(page: PageSummary) -> str:
     label = card_plain(page.label)
     url = web_url(page.url)
-    return f"{f'[{label}]({url})' if url else label}, {card_plain(page.found)}"
+    named = f"[{label}]({url})" if url else label
+    return join_texts(", ", (named, card_plain(page.found)))
 
 
 _REASON, _COMMENT = "reason", "comment"
-_QUESTION = "Was something wrong with it?"
-_NOTHING_SENT = "Nothing was chosen or written, so I've noted nothing."
+_QUESTION = tr("Was anything wrong with the answer?")
+_NOTHING_SENT = tr("You didn't select or write anything, so nothing was saved.")
+
+
+@on_texts
+def _without_ellipsis(label: str) -> str:
+    return label.rstrip("\u2026")
 
 
 def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[Json]]:
@@ -134,7 +141,7 @@ def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[J
     if not can_be_rated(interaction.outcome):
         return (), ()
     choices = [
-        {"title": label.rstrip("\u2026"), "value": code} for code, label in REASON_LABELS.items()
+        {"title": _without_ellipsis(label), "value": code} for code, label in REASON_LABELS.items()
     ]
     asked = {
         "type": "Input.ChoiceSet",
@@ -146,13 +153,11 @@ def reason_form_of(interaction: Interaction) -> tuple[Sequence[Json], Sequence[J
     }
     said = text_input(_COMMENT, COMMENT_QUESTION, lines=True, most=LONGEST_COMMENT)
     hint = text_block(COMMENT_READERS, isSubtle=True, size="Small")
-    return (asked, said, hint), (submit_button("Send", SHOW_WHY, interaction.id),)
+    return (asked, said, hint), (submit_button(tr("Send"), SHOW_WHY, interaction.id),)
 
 
-_PERSON_REQUESTED = (
-    "I've noted that you'd like a person to be asked. What comes of it is said below."
-)
-_OPTION_CHOSEN = "I'm looking into what you chose. What I find is said below."
+_PERSON_REQUESTED = tr("I've noted that you'd like to ask a person. The next step is shown below.")
+_OPTION_CHOSEN = tr("I'm looking into your choice. The answer will be below.")
 
 
 def reply_reference(asked: Message, press: Press) -> str:

@@ -8,6 +8,7 @@ from bot.chat.actions import ActionTargets
 from bot.chat.answer_keeping import AnswerKeeping, KeepingForm
 from bot.chat.response_view import reader_label
 from bot.domain.messages import InteractionId
+from bot.domain.texts import tr
 from bot.escalations.cards import CardActions
 from bot.escalations.case_view import KEEP_LABEL
 from bot.learning.answer_csv import day_of_text
@@ -38,26 +39,26 @@ def keep_card(form: KeepingForm, case_id: InteractionId) -> Json:
 
 def _fields(form: KeepingForm) -> Iterator[Json]:
     written = form.content
-    question = text_input(QUESTION, "Question", most=LONGEST_QUESTION, required=True)
+    question = text_input(QUESTION, tr("Question"), most=LONGEST_QUESTION, required=True)
     yield {**question, "value": written.question}
     yield text_block(form.hint, isSubtle=True)
     if form.near:
-        yield text_block("Answers to nearly the same question:")
+        yield text_block(tr("Similar answers:"))
         yield from (text_block(card_plain(each)) for each in form.near[:_MOST_NEAR])
-    text = text_input(TEXT, "Answer", lines=True, most=_LONGEST_TEXT, required=True)
+    text = text_input(TEXT, tr("Answer"), lines=True, most=_LONGEST_TEXT, required=True)
     yield {**text, "value": written.text}
-    variants = text_input(VARIANTS, "Other ways to ask it, one a line", lines=True)
+    variants = text_input(VARIANTS, tr("Other ways to ask it, one per line"), lines=True)
     yield {**variants, "value": "\n".join(written.variants)}
     yield {
         "type": "Input.ChoiceSet",
         "id": READERS,
-        "label": "Who may read it",
+        "label": tr("Who can read it"),
         "isMultiSelect": True,
         "choices": [{"title": reader_label(each), "value": each} for each in form.readers],
         "value": ",".join(each for each in form.readers if each in written.chosen),
     }
     until = written.valid_until.date().isoformat() if written.valid_until else ""
-    yield {"type": "Input.Date", "id": UNTIL, "label": "Review again on", "value": until}
+    yield {"type": "Input.Date", "id": UNTIL, "label": tr("Review again on"), "value": until}
 
 
 def written_in(data: Body) -> AnswerText:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
-from bot.answering.reply_text import MISSING_INTRO
 from bot.chat.excerpts import excerpt
 from bot.chat.response_view import ESCALATION_REASONS, SourceLine, case_pages, web_url
 from bot.chat.thread_replies import THREAD_IS_ASKED_ABOUT
@@ -20,6 +19,7 @@ from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
 from bot.domain.formatting import freshness
 from bot.domain.markdown import blocks, clip, is_fence, split
 from bot.domain.messages import Message
+from bot.domain.texts import join_texts, tr
 from bot.escalations.case_view import (
     CASE_FORMS,
     KEEP_LABEL,
@@ -63,6 +63,7 @@ from bot.platforms.teams.rendering.cards import (
 )
 from bot.platforms.teams.rendering.text import (
     CONTENT_BUDGET,
+    markdown_link,
     size,
     teams_label,
     without_card_functions,
@@ -108,7 +109,7 @@ def _form_elements(form: CaseForm, act: Act, case: Case) -> tuple[Sequence[Json]
     asked = text_input(_field_name(act), form.label, lines=True, most=LONGEST_REPLY, required=True)
     to = text_input(_ASSIGNEE_FIELD, _ASSIGNEE_LABEL, most=_LONGEST_NAME, required=True)
     data = {VERSION_KEY: str(case.version)}
-    send = execute_button("Send", CASE_ACTIONS[act], case.interaction_id, first=True, **data)
+    send = execute_button(tr("Send"), CASE_ACTIONS[act], case.interaction_id, first=True, **data)
     fields = [to, asked] if act == "assign" else [asked]
     hint = [text_block(form.hint, isSubtle=True)] if form.hint else []
     return [*fields, *hint], [send]
@@ -120,7 +121,7 @@ def assignee_in(data: Body) -> str:
 
 
 _ASSIGNEE_FIELD = "assign_to"
-_ASSIGNEE_LABEL = "Who should have it: their name or address, as Teams has it"
+_ASSIGNEE_LABEL = tr("New owner: their name or email address in Teams")
 _LONGEST_NAME = 200
 
 
@@ -142,7 +143,7 @@ _STRONG = re.compile(r"\*\*(?! )([^*\n]+)(?<! )\*\*")
 """Lines that an answer marks as decisive; a TextRun would show the stars."""
 _FENCE_WITHIN = re.compile(r"^(?! {0,3}```).*```", re.MULTILINE)
 """Backticks of a fence within a line, which open no block of code."""
-_OPENING = "A question for a person"
+_OPENING = tr("A question for a person")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def card_message(
     message: Message, view: CaseView, links: CaseLinks, *, now: datetime, read: bool = False
 ) -> Json:
     """Return the card of a case as a message; ``read``: messages of its thread reach the bot."""
-    summary = f"{_OPENING} from {inert_text(_who(message, view))}"
+    summary = tr("A question for a person from {who}", who=inert_text(_who(message, view)))
     shown = case_card(message, view, links, now=now, read=read)
     return with_card({"type": "message", "summary": summary}, shown)
 
@@ -205,7 +206,7 @@ def _presser_note(note: PresserNote | None) -> list[Json]:
         return []
     kept = split(note.words, _QUESTION_BYTES, size)[0]
     yours = (
-        [text_run("You wrote:", **_SUBTLE), *text_run_paragraphs(kept, most=_MOST_LINES)]
+        [text_run(tr("You wrote:"), **_SUBTLE), *text_run_paragraphs(kept, most=_MOST_LINES)]
         if kept
         else []
     )
@@ -217,16 +218,17 @@ def _question(
 ) -> list[Json]:
     case = view.case
     asked = split(without_backticks(case.question[:_QUESTION_LIMIT]), room, size)[0]
-    from_whom = f" from {_who(message, view)}: {ESCALATION_REASONS[case.reason]}"
+    reason = ESCALATION_REASONS[case.reason]
+    from_whom = tr(" from {who}: {reason}", who=_who(message, view), reason=reason)
     opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
-    shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run("(no words)", **_SUBTLE)]
+    shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run(tr("(no text)"), **_SUBTLE)]
     thread = THREAD_IS_ASKED_ABOUT if read else THREAD_NOT_READ
-    unread = f" \u00b7 {thread}" if buttons_for_people(case) else ""
+    unread = (thread,) if buttons_for_people(case) else ()
     return [
         opening,
         _container(shown, style="emphasis"),
         *([text_block(askers, **_BOLD)] if (askers := askers_text(case)) else []),
-        text_block(f"{_where(message, links)}{unread}"),
+        text_block(join_texts(" \u00b7 ", (_where(message, links), *unread))),
     ]
 
 
@@ -236,12 +238,14 @@ def _who(message: Message, view: CaseView) -> str:
 
 def _where(message: Message, links: CaseLinks) -> str:
     chat = kind_of(read_reference(message.reply_to)) == "groupChat"
-    asked = "Asked in a group chat" if chat else "Asked in a channel"
+    asked: str = tr("Asked in a group chat") if chat else tr("Asked in a channel")
     if message.private:
-        asked = "Asked in a personal chat"
+        asked = tr("Asked in a personal chat")
     thread, board = web_url(links.thread), web_url(links.board)
-    opened = f"[Open the thread]({thread})" if thread else asked
-    return f"{opened} \u00b7 [Open on the board]({board})" if board else opened
+    opened = markdown_link(tr("Open thread"), thread) if thread else asked
+    if not board:
+        return opened
+    return join_texts(" \u00b7 ", (opened, markdown_link(tr("Open on the board"), board)))
 
 
 def _judgement(view: CaseView) -> list[Json]:
@@ -249,7 +253,7 @@ def _judgement(view: CaseView) -> list[Json]:
     if view.judged is None:
         return []
     said = clip(without_backticks(judgement_text(view.judged)), _LINE_LENGTH)
-    return [text_run(f"{JUDGED_INTRO} {said}")]
+    return [text_run(join_texts(" ", (JUDGED_INTRO, said)))]
 
 
 def _missing_facts(finding: SearchFinding | None) -> list[Json]:
@@ -257,7 +261,7 @@ def _missing_facts(finding: SearchFinding | None) -> list[Json]:
     if finding is None or not finding.missing:
         return []
     said = clip(without_backticks(excerpt(finding.missing, _LINE_LENGTH)), _LINE_LENGTH)
-    return [text_runs((MISSING_INTRO, _BOLD), (f" {said}", {}))]
+    return [text_runs((tr("The wiki doesn't say:"), _BOLD), (f" {said}", {}))]
 
 
 def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> list[Json]:
@@ -273,12 +277,12 @@ def _pages(finding: SearchFinding | None, links: CaseLinks, now: datetime) -> li
 def _page(page: SourceLine, now: datetime) -> Json:
     label = without_card_functions(teams_label(page.label))
     name = text_block(f"[{label}]({page.url})") if page.url else text_run(page.label)
-    about = ", ".join(part for part in (page.space, freshness(page, now)) if part)
+    about = join_texts(", ", (part for part in (page.space, freshness(page, now)) if part))
     return _container([name, text_run(about, **_SUBTLE)] if about else [name], spacing="Small")
 
 
 def _earlier_exchanges(exchanges: Sequence[EarlierExchange]) -> list[Json]:
-    return [_heading("Said so far"), *map(_exchange, exchanges)] if exchanges else []
+    return [_heading(tr("Conversation so far")), *map(_exchange, exchanges)] if exchanges else []
 
 
 def _exchange(exchange: EarlierExchange) -> Json:
@@ -286,13 +290,14 @@ def _exchange(exchange: EarlierExchange) -> Json:
     return _container([said, *_answer(exchange)], spacing="Small")
 
 
+_WITHHELD = tr("an answer from pages that not everyone can read")
+
+
 def _answer(exchange: EarlierExchange) -> Iterator[Json]:
     """Yield the beginning of an answer, with its code and tables whole or left out."""
     if exchange.withheld or not exchange.answer.strip():
-        why = (
-            "an answer from pages that not everyone may read" if exchange.withheld else "no answer"
-        )
-        yield text_run(f"\u2192 {why}", **_SUBTLE)
+        why = _WITHHELD if exchange.withheld else tr("no answer")
+        yield text_run(join_texts(" ", ("\u2192", why)), **_SUBTLE)
         return
     yield text_run("\u2192", **_SUBTLE)
     text = _QUOTED.sub("", exchange.answer)
@@ -315,13 +320,18 @@ def _step(step: CaseStep) -> Json:
     """Return a step of the case: who did what, with their words."""
     name = display_name(step.actor.name if step.actor else "")
     words = f": {clip(without_backticks(step.text), _LINE_LENGTH)}" if step.text else ""
-    return _with_date(text_run(f"{name} {step_label(step)}{words}", **_SUBTLE), step.at)
+    did = join_texts("", (name, " ", step_label(step), words))
+    return _with_date(text_run(did, **_SUBTLE), step.at)
 
 
 def _keep(view: CaseView, links: CaseLinks) -> list[Json]:
     """Return the link that keeps the answer of an answered case on the board."""
     link = web_url(keep_link(view, links.public_url))
-    return [text_block(f"{KEEP_QUESTION} [{KEEP_ON_BOARD}]({link})")] if link else []
+    return (
+        [text_block(join_texts(" ", (KEEP_QUESTION, markdown_link(KEEP_ON_BOARD, link))))]
+        if link
+        else []
+    )
 
 
 def _with_date(words: Json, at: datetime) -> Json:

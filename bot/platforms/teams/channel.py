@@ -24,6 +24,7 @@ from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import Activity, Introduction, Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
+from bot.domain.texts import Language, load_catalogue
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.platforms.teams.auth import InboundAuth, RequestAuthenticator, SigningKeys
@@ -56,6 +57,11 @@ from bot.platforms.teams.people_channel import PeopleChannel
 from bot.platforms.teams.rendering.labels import sensitivity_of
 
 
+def language_of(settings: Settings) -> Language:
+    """Return the language in which texts are sent to Teams: a channel has many readers."""
+    return load_catalogue(settings.ui_language).default
+
+
 def _inbound_and_client(
     settings: Settings,
     cloud: Cloud,
@@ -78,7 +84,7 @@ def _inbound_and_client(
     )
     opens = credentials or credential_factory(settings, cloud)
     client = TeamsClient(
-        Connector(BotTokens(opens, cloud.scope)),
+        Connector(BotTokens(opens, cloud.scope), language_of(settings)),
         conversations=Conversations(notes, settings),
         removals=Removals(notes, settings.tenant),
         timing=timing,

@@ -27,6 +27,7 @@ from bot.chat.commands.types import CommandCaller, Done, Refused
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.markdown import clip
 from bot.domain.messages import Message
+from bot.domain.texts import tr
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.payloads.actions import EDIT_SETTINGS, Press
@@ -50,14 +51,14 @@ from bot.platforms.teams.rendering.cards import (
     with_card,
 )
 
-NOT_A_CHANNEL = (
-    "This is no channel. Paste what Copy link in the channel's menu gives, or its id, which begins "
-    "with 19:"
+NOT_A_CHANNEL = tr(
+    "This isn't a channel. Select Copy link in the channel's menu and paste the link here, or "
+    "paste the channel's ID, which starts with 19:"
 )
-NOT_THERE = "I'm not in that channel. Add me to its team first, or choose another."
-OTHERS_READ = (
-    "Not only colleagues read that channel. Choose one that only they are in, for it is shown what "
-    "people ask, in their own words."
+NOT_THERE = tr("I'm not in that channel. Add me to its team first, or choose another one.")
+OTHERS_READ = tr(
+    "Guests or people outside the company can read that channel. Choose one for colleagues only: "
+    "questions are shown there in people's own words."
 )
 
 
@@ -74,13 +75,15 @@ _ON, _OFF = "true", "false"
 _LONGEST_LABEL = 200
 _LONGEST_NAMES = 4_000
 _LONGEST_ADDRESS = 1_000
-_FOLLOW_UPS = "In a thread that I am in, I need not be mentioned again."
-_OTHER_BOTS = "Other bots may ask me."
-_SPACES = "Spaces that I answer from"
-_TYPED_SPACES = f"{_SPACES}, by comma; {ALL_SPACES} means all"
-_PEOPLE = "Where people are asked: the link to a channel, or its id; empty means the usual place"
+_FOLLOW_UPS = tr("In threads I'm in, no mention is needed.")
+_OTHER_BOTS = tr("Other bots can ask me.")
+_SPACES = tr("Spaces I answer from")
+_TYPED_SPACES = tr("Spaces I answer from, separated by commas; {all} means all", all=ALL_SPACES)
+_PEOPLE = tr("Where people are asked: a channel's link or ID; leave empty for the usual place")
 
-_REVIEWERS = "Who judges what I would have said: object ids of members of this channel, by comma"
+_REVIEWERS = tr(
+    "Who rates what I would have said: object IDs of members of this channel, separated by commas"
+)
 
 _FIELDS: Sequence[Field] = (
     "answers",
@@ -97,13 +100,15 @@ def settings_card(
     form: ChannelSettingsForm, shown: SubmittedSettings, wrong: Mapping[Field, str]
 ) -> Json:
     """Return the form, filled with ``shown``, with the errors in ``wrong`` by field."""
-    body: list[Json] = [text_block("What this conversation allows. It holds for everybody here.")]
+    body: list[Json] = [
+        text_block(tr("Settings of this conversation. They apply to everyone here."))
+    ]
     inputs = dict(_inputs_by_field(form, shown))
     for name in _FIELDS:
         if name in wrong:
             body += [{**each, "color": "Attention"} for each in text_paragraphs(wrong[name])]
         body += [inputs[name]] if name in inputs else []
-    return card(body, [submit_button("Save", EDIT_SETTINGS, **{_VERSION: form.version})])
+    return card(body, [submit_button(tr("Save"), EDIT_SETTINGS, **{_VERSION: form.version})])
 
 
 def submitted_values(sent: Body, form: ChannelSettingsForm) -> SubmittedSettings:
@@ -126,7 +131,7 @@ def submitted_values(sent: Body, form: ChannelSettingsForm) -> SubmittedSettings
 def _inputs_by_field(
     form: ChannelSettingsForm, shown: SubmittedSettings
 ) -> Iterator[tuple[Field, Json]]:
-    yield "answers", _one_of("answers", "I answer", form.answers, shown.answers, unfolded=True)
+    yield "answers", _one_of("answers", tr("I answer"), form.answers, shown.answers, unfolded=True)
     yield "follow_ups", _toggle("follow_ups", _FOLLOW_UPS, on=shown.follow_ups)
     if _offers_spaces(form):
         yield "spaces", _many_of("spaces", _SPACES, form.space_choices, shown.spaces)
@@ -134,7 +139,7 @@ def _inputs_by_field(
         typed = text_input("spaces", _TYPED_SPACES, lines=True, most=_LONGEST_NAMES)
         yield "spaces", {**typed, "value": ", ".join(shown.spaces)}
     yield "people", {**text_input("people", _PEOPLE, most=_LONGEST_ADDRESS), "value": shown.people}
-    yield "model", _one_of("model", "Answers are made by", form.models, shown.model)
+    yield "model", _one_of("model", tr("Answers come from"), form.models, shown.model)
     reviewers = text_input("reviewers", _REVIEWERS, most=_LONGEST_NAMES)
     yield "reviewers", {**reviewers, "value": ", ".join(shown.reviewers)}
     yield "other_bots", _toggle("other_bots", _OTHER_BOTS, on=shown.other_bots)
@@ -204,12 +209,12 @@ def _channel_id(given: str) -> str:
     return found[0] if found else given
 
 
-_NO_PERSONAL_SETTINGS = (
-    "A personal chat has no settings. Mention me in the channel that they are for, with the one "
-    "word: settings"
+_NO_PERSONAL_SETTINGS = tr(
+    "Personal chats have no settings. Go to the channel you want to change and mention me there "
+    "with the word \u201csettings\u201d."
 )
-_OPEN_HINT = "Frontdesk's admins can look at what this conversation allows, and change it."
-_TITLE = "Settings"
+_OPEN_HINT = tr("Frontdesk's admins can see and change the settings of this conversation here.")
+_TITLE = tr("Settings")
 log = structlog.get_logger(__name__)
 
 

@@ -30,6 +30,7 @@ from bot.domain.errors import (
     RecordRefused,
     StoreUnavailable,
 )
+from bot.domain.texts import ENGLISH, Language
 from bot.domain.urls import is_loopback_host
 from bot.platforms.teams.auth import InboundAuth, SigningKeys
 from bot.platforms.teams.client.errors import KeysUnavailable
@@ -188,11 +189,12 @@ _LONGEST_PAUSE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Handles requests from Teams through botbuilder."""
+    """Handles requests from Teams through botbuilder; responses are in ``language``."""
 
     inbound: InboundAuth
     background: BackgroundTasks
     dispatch: Dispatch
+    language: Language = ENGLISH
 
     async def handle(self, request: web.Request) -> web.Response:
         """Handle one request; botbuilder's own handler fails for every response with a body."""
@@ -222,7 +224,7 @@ class Endpoint:
             return web.Response(status=503)
         if body.get("type") != "invoke":
             return web.Response()
-        return web.json_response(dict(answers[0]) if answers else {})
+        return web.json_response(self.language.render_all(answers[0]) if answers else {})
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
         """Fetch the signing keys in the background while the server already runs."""

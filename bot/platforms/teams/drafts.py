@@ -14,6 +14,7 @@ from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.markdown import clip
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, tr
 from bot.learning.shadow_mode import (
     VERDICT_WORDS,
     DraftReview,
@@ -35,7 +36,7 @@ from bot.platforms.teams.payloads.activity import (
 )
 from bot.platforms.teams.rendering.answers import answer_activities
 from bot.platforms.teams.rendering.cards import card, execute_button, text_answer, with_card
-from bot.platforms.teams.rendering.text import teams_plain
+from bot.platforms.teams.rendering.text import markdown_link, teams_plain
 
 _QUESTION_LENGTH = 500
 _MOST_PAGES = 10
@@ -45,20 +46,21 @@ def draft_activities(draft: Delivery, *, now: datetime) -> tuple[Json, ...]:
     """Return the activities of a draft: what was asked, what would have been said, two buttons."""
     message = draft.message
     link = question_link(message)
-    opening = "\n\n".join(
+    opening = join_texts(
+        "\n\n",
         (
-            "**A draft.** Nothing was posted in the channel; only its reviewers see this.",
+            tr("**A draft.** Nothing was posted in the channel; only its reviewers see this."),
             f"> {teams_plain(clip(message.text, _QUESTION_LENGTH))}",
-            f"[Open the question]({link})" if link else "",
-            "I would have said:",
-        )
+            markdown_link(tr("Open question"), link) if link else "",
+            tr("I would have said:"),
+        ),
     )
     shown = answer_activities(draft.outcome, message, now=now, opening=opening, pressed=False)
     buttons = [
-        execute_button("Correct", DRAFT_ACTIONS["agree"], draft.interaction_id),
-        execute_button("Wrong", DRAFT_ACTIONS["disagree"], draft.interaction_id),
+        execute_button(tr("Correct"), DRAFT_ACTIONS["agree"], draft.interaction_id),
+        execute_button(tr("Wrong"), DRAFT_ACTIONS["disagree"], draft.interaction_id),
     ]
-    asked: Json = {"type": "message", "summary": "Right, Wrong"}
+    asked: Json = {"type": "message", "summary": tr("Correct, Wrong")}
     return (*shown, with_card(asked, card([], buttons)))
 
 

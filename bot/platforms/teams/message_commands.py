@@ -30,6 +30,7 @@ from bot.chat.votes import can_be_rated
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
+from bot.domain.texts import tr
 from bot.platforms.teams.actions import explanation_card, explanation_title
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.channel_settings import SettingsDialog
@@ -76,12 +77,12 @@ class CommandDeduplicator:
                 await self._notes.remove(self._tenant, key)
 
 
-_STATUS_NOT_HERE = (
-    "Not only colleagues read along here, so I tell that in a chat with me alone. Ask me there."
+_STATUS_NOT_HERE = tr(
+    "People outside the company can read this conversation. Ask me again in a personal chat."
 )
 
 
-SAY_WHAT_WAS_WRONG = "Say what was wrong"
+SAY_WHAT_WAS_WRONG = tr("Say what was wrong")
 
 
 SOON_SECONDS = 5.0

@@ -18,6 +18,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, disarm, plain_code, split
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, on_texts, tr
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text, remark_on
 from bot.escalations.case_view import (
     CaseButton,
@@ -36,6 +37,7 @@ from bot.platforms.teams.members import OutsideReaders
 from bot.platforms.teams.messages.replies import PostedActivities
 from bot.platforms.teams.payloads.actions import ASKER_ACTIONS, REQUEST_KEY, Press
 from bot.platforms.teams.payloads.activity import Json, text_at
+from bot.platforms.teams.rendering.answers import part_mark
 from bot.platforms.teams.rendering.cards import (
     card,
     card_answer,
@@ -45,6 +47,7 @@ from bot.platforms.teams.rendering.cards import (
 )
 from bot.platforms.teams.rendering.text import (
     CONTENT_BUDGET,
+    markdown_link,
     size,
     teams_label,
     teams_markdown,
@@ -69,14 +72,15 @@ def notice_activities(
     ours, are in a separate last message, as Teams can't edit a message of text and a card.
     """
     news = notice_text(notice)
-    opening = f"**{teams_plain(clip(news.name, _NAME_LENGTH))}** {news.did}"
+    opening = join_texts(" ", (f"**{teams_plain(clip(news.name, _NAME_LENGTH))}**", news.did))
     about = f"> {_inert_markdown(clip(message.text, _QUESTION_LENGTH))}" if message.private else ""
-    whole = "\n\n".join(part for part in (about, opening, with_links(news.words)) if part)
+    parted = (about, opening, with_links(news.words))
+    whole = join_texts("\n\n", (part for part in parted if part))
     parts = split(whole, CONTENT_BUDGET - _BUTTONS_BYTES, size)
     said_so = [_activity(part, number, len(parts)) for number, part in enumerate(parts, start=1)]
     if not (offers or remark):
         return tuple(said_so)
-    named = ", ".join([*filter(None, [remark]), *(offer.label for offer in offers)])
+    named = join_texts(", ", [*filter(None, [remark]), *(offer.label for offer in offers)])
     shown: Json = {"type": "message", "summary": named}
     hung = asker_card(notice.interaction_id, offers, remark, request=notice.number)
     return (*said_so, with_card(shown, hung))
@@ -99,6 +103,7 @@ def _asker_button(offer: CaseButton, case_id: InteractionId, request: int) -> Js
     return execute_button(offer.label, name, case_id, first=offer.first, **about)
 
 
+@on_texts
 def with_links(words: str) -> str:
     """Return a person's words with plain https addresses as links, and nothing else live."""
     return _ADDRESS.sub(_link, _inert_markdown(words))
@@ -115,7 +120,7 @@ def _inert_markdown(words: str) -> str:
 
 
 def _activity(text: str, number: int, of: int) -> Json:
-    shown = text if of == 1 else f"_({number} of {of})_\n\n{text}"
+    shown = text if of == 1 else join_texts("\n\n", (part_mark(number, of), text))
     return {"type": "message", "text": shown, "textFormat": "markdown"}
 
 
@@ -130,16 +135,19 @@ def reminder_message(case: Case, notice: Notice, board: str, *, now: datetime) -
     """
     matter, more = reminder_text(case, notice, now)
     platform = platform_of(case)
-    asked = f"Asked by {teams_plain(platform)}."
+    asked: str = tr("Asked on {platform}.", platform=teams_plain(platform))
     if platform == "teams":
         asked = f"> {teams_plain(clip(case.question, _REMINDED_LENGTH))}"
     url = web_url(board)
-    way = f"[Take it on the board]({url})" if url else f"On the board it is {case.interaction_id}."
-    text = "\n\n".join([f"**{teams_plain(matter)}**{teams_plain(more)}", asked, way])
+    way: str = tr("On the board: {id}", id=case.interaction_id)
+    if url:
+        way = markdown_link(tr("Open on the board"), url)
+    said = join_texts("", ("**", teams_plain(matter), "**", teams_plain(more)))
+    text = join_texts("\n\n", [said, asked, way])
     return {"type": "message", "text": text, "textFormat": "markdown"}
 
 
-_VOID = "_This part was replaced by the above._"
+_VOID = tr("_The message above replaces this part._")
 
 
 class AskerNotices:
@@ -257,13 +265,17 @@ class Digests:
             await self._client.send(there, activity)
 
 
+def _bold(text: str) -> str:
+    return join_texts("", ("**", teams_plain(text), "**"))
+
+
 def _digest_activities(sending: Sending) -> tuple[Json, ...]:
     digest = sending.digest
     parts = [
-        "\n\n".join((f"**{teams_plain(heading)}**", *map(with_links, lines)))
+        join_texts("\n\n", (_bold(heading), *map(with_links, lines)))
         for heading, lines in digest.sections
     ]
-    twice = ("_This may be here twice._",) if sending.again else ()
-    whole = (f"**{teams_plain(digest.subject)}**", *twice, *parts, teams_plain(digest.ending))
-    pieces = split("\n\n".join(whole), CONTENT_BUDGET, size)
+    twice = (tr("_You may see this message twice._"),) if sending.again else ()
+    whole = (_bold(digest.subject), *twice, *parts, teams_plain(digest.ending))
+    pieces = split(join_texts("\n\n", whole), CONTENT_BUDGET, size)
     return tuple(_activity(part, n, len(pieces)) for n, part in enumerate(pieces, start=1))

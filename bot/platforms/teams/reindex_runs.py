@@ -26,6 +26,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip
 from bot.domain.messages import Message, Person, Thread
 from bot.domain.ports import Introduces
+from bot.domain.texts import join_texts, tr
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import RateLimited
@@ -51,7 +52,7 @@ from bot.platforms.teams.rendering.cards import (
     text_messages,
     with_card,
 )
-from bot.platforms.teams.rendering.text import card_plain
+from bot.platforms.teams.rendering.text import card_plain, markdown_link
 
 _LONGEST_LINE = 1_000
 _LONGEST_NAME = 80
@@ -66,10 +67,9 @@ def run_message(status: RunStatus, *, name: str, alone: bool) -> Json:
     progress = progress_of(status, COMMAND_SPELLING, alone=alone)
     body = [*_progress(progress), *_troubles(progress)]
     if name and not alone:
-        body.append(
-            _text_line(f"Ordered by {clip(name, _LONGEST_NAME)}", isSubtle=True, size="Small")
-        )
-    buttons = [] if status.ended else [execute_button("Cancel", CANCEL_RUN, run=status.run_id)]
+        by = tr("Started by {who}", who=clip(name, _LONGEST_NAME))
+        body.append(_text_line(by, isSubtle=True, size="Small"))
+    buttons = [] if status.ended else [execute_button(tr("Cancel"), CANCEL_RUN, run=status.run_id)]
     message = {"type": "message", "summary": progress.title}
     return with_card(message, card(body, buttons))
 
@@ -96,7 +96,7 @@ def _troubles(progress: Progress) -> Iterator[Json]:
     if progress.trouble_title:
         yield _text_line(progress.trouble_title, color="Warning")
     for trouble in progress.troubles:
-        yield _text_line(f"\u2022 {trouble}", spacing="Small")
+        yield _text_line(join_texts(" ", ("\u2022", trouble)), spacing="Small")
     if progress.cure:
         yield _text_line(progress.cure)
 
@@ -166,13 +166,13 @@ def _as_not_taken() -> Iterator[None]:
         raise NotTaken(str(error), retry_after_seconds=error.retry_after_seconds) from error
 
 
-_SHOWN_ELSEWHERE = (
-    "I can't show here how far it is, because I can't write here or because not only colleagues "
+_SHOWN_ELSEWHERE = tr(
+    "I can't show the progress here: either I can't post here, or people outside the company can "
     "read it."
 )
 _PLACE_WORDS: Mapping[str, str] = {
-    "directly": "I've written to you directly.",
-    "nowhere": "I can't write to you directly either, until you add me for yourself in Teams.",
+    "directly": tr("I've sent you a message instead."),
+    "nowhere": tr("I can't message you either until you add me for yourself in Teams."),
 }
 
 log = structlog.get_logger(__name__)
@@ -196,10 +196,10 @@ class ReindexListener:
         """Start a run; return the immediate reply."""
         elsewhere = partial(self._say_elsewhere, message.reply_to)
         text, url = await self.followers.order(request, by, message.reply_to, elsewhere)
-        return text_messages(text, *([f"[See how far it is]({url})"] if url else ()))
+        return text_messages(text, *([markdown_link(tr("Show progress"), url)] if url else ()))
 
     def _say_elsewhere(self, reply_to: str, where: str) -> None:
-        (told,) = text_messages(f"{_SHOWN_ELSEWHERE} {_PLACE_WORDS[where]}")
+        (told,) = text_messages(join_texts(" ", (_SHOWN_ELSEWHERE, _PLACE_WORDS[where])))
         self.channel.background.run(
             self.channel.client.send(reply_to, told), what="told of a run's place"
         )

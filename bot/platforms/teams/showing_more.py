@@ -7,7 +7,8 @@ from functools import partial
 from bot.chat.showing_more import NOTHING_LEFT, MoreShown, SeeMore, answer_of
 from bot.domain.errors import ActRefused, DeliveryRefused
 from bot.domain.markdown import disarm, split
-from bot.domain.texts import tr
+from bot.domain.texts import join_texts, tr
+from bot.domain.texts.dates import utc_moment
 from bot.escalations.cards import CardActions
 from bot.platforms.teams.case_card import PresserNote
 from bot.platforms.teams.client.api import TeamsClient
@@ -62,13 +63,13 @@ class SeeMoreButton:
 
 def more_activities(shown: MoreShown) -> tuple[Json, ...]:
     """Return the messages with an asker's earlier questions and our answers."""
-    said = [f"**{teams_plain(shown.heading)}**"]
+    said: list[str] = [join_texts("", ("**", teams_plain(shown.heading), "**"))]
     for each in shown.exchanges:
-        asked = f"_{each.asked_at:%d %b %Y, %H:%M} UTC_\n\n{_quoted(each.question)}"
-        said.append(f"{asked}\n\n{teams_markdown(disarm(answer_of(each)))}")
+        at = join_texts("", ("_", utc_moment(each.asked_at), "_"))
+        said += [at, _quoted(each.question), teams_markdown(disarm(answer_of(each)))]
     if not shown.exchanges:
         said.append(NOTHING_LEFT)
-    parts = split("\n\n".join(said), CONTENT_BUDGET, size)
+    parts = split(join_texts("\n\n", said), CONTENT_BUDGET, size)
     return tuple({"type": "message", "text": each, "textFormat": "markdown"} for each in parts)
 
 

@@ -21,6 +21,7 @@ from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Message, Thread
 from bot.domain.ports import Notes
+from bot.domain.texts import join_texts, tr
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import NotPermitted
 from bot.platforms.teams.dispatch import Dispatch
@@ -44,7 +45,7 @@ from bot.platforms.teams.rendering.cards import (
     with_card,
 )
 
-_KEEP_LABEL = "No, it stays there"
+_KEEP_LABEL = tr("No, leave it there")
 _WORDS_LENGTH = 1_000
 _MOST_LINES = 10
 _NAME_LENGTH = 80
@@ -62,7 +63,7 @@ def offer_message(offer: ThreadOffer, *, named: bool) -> Json:
         ROOT_KEY: offer.thread.id,
     }
     name = clip(offer.author.person.name, _NAME_LENGTH)
-    question = f"{name}: {offer.question}" if named and name else offer.question
+    question = join_texts(": ", (name, offer.question)) if named and name else offer.question
     body = [
         text_run(question, weight="Bolder"),
         *text_run_paragraphs(clip(offer.words, _WORDS_LENGTH), most=_MOST_LINES),

@@ -18,6 +18,7 @@ from azure.core.credentials import AccessToken
 from yarl import URL
 
 from bot.domain.errors import DeliveryFailed
+from bot.domain.texts import ENGLISH, Language
 from bot.platforms.teams.client.errors import NoToken, NotReached, Unavailable, failure_of
 from bot.platforms.teams.client.registration import (
     CredentialFactory,
@@ -114,10 +115,14 @@ class ConnectorRequest:
 
 
 class Connector:
-    """Sends requests with the bot's token; connections are kept open until ``close``."""
+    """Sends requests with the bot's token; connections are kept open until ``close``.
 
-    def __init__(self, tokens: BotTokens) -> None:
+    Texts in a body are rendered in ``language``.
+    """
+
+    def __init__(self, tokens: BotTokens, language: Language = ENGLISH) -> None:
         self.tokens = tokens
+        self._language = language
         self._connections: aiohttp.TCPConnector | None = None
         # Asked once a host: the environment does not change, and calls are many.
         self._proxy_towards = lru_cache(maxsize=_MOST_HOSTS)(Proxies().towards)
@@ -165,7 +170,7 @@ class Connector:
             session.request(
                 request.method,
                 url,
-                json=request.body,
+                json=self._language.render_all(request.body),
                 headers=headers,
                 allow_redirects=False,
                 proxy=proxy.url if proxy else None,

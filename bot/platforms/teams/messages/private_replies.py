@@ -19,13 +19,14 @@ from bot.domain.markdown import clip
 from bot.domain.messages import Message
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
+from bot.domain.texts import join_texts, tr
 from bot.platforms.teams.client.api import TeamsClient
 from bot.platforms.teams.client.errors import BotRemoved, Gone
 from bot.platforms.teams.client.rate_limits import Pause
 from bot.platforms.teams.payloads.activity import Json, user_in
 from bot.platforms.teams.rendering.answers import answer_activities
 from bot.platforms.teams.rendering.labels import NO_SENSITIVITY, Sensitivity
-from bot.platforms.teams.rendering.text import teams_plain
+from bot.platforms.teams.rendering.text import markdown_link, teams_plain
 
 _ATTEMPTS = 3
 _SECONDS = 20.0
@@ -33,7 +34,7 @@ _PAUSE_SECONDS = 1.0
 _QUESTION_LENGTH = 200
 _NAME_LENGTH = 80
 _APP = "https://teams.microsoft.com/l/app/"
-_HEADING = "For you alone, from pages that not everyone there may read:"
+_HEADING = tr("Only for you, from pages that not everyone there can read:")
 
 _T = TypeVar("_T")
 
@@ -144,7 +145,7 @@ class PrivateReplies:
             replace(delivery.message, private=True),
             now=datetime.now(UTC),
             sensitivity=self._sensitivity,
-            opening=f"> {asked}\n\n*{_HEADING}*",
+            opening=join_texts("", (f"> {asked}\n\n*", _HEADING, "*")),
             pressed=False,
         )
 
@@ -169,11 +170,14 @@ class PrivateReplies:
 
 def _invitation(message: Message, url: str) -> Json:
     name = teams_plain(clip(message.author.name, _NAME_LENGTH))
-    text = (
-        f"{name}, I may be able to tell you more than everyone here may read, but only in a chat "
-        f"with you. [Add me for yourself]({url}), then ask me there."
+    add = markdown_link(tr("Add me for yourself"), url)
+    text = tr(
+        "I may be able to tell you more than everyone here can read, but only in a personal chat. "
+        "{add}, then ask me there.",
+        add=add,
     )
-    return {"type": "message", "text": text.removeprefix(", "), "textFormat": "markdown"}
+    called = join_texts(": ", (name, text)) if name else text
+    return {"type": "message", "text": called, "textFormat": "markdown"}
 
 
 def _install_url(settings: Settings) -> str | None:

@@ -15,6 +15,7 @@ from bot.chat.response_view import activity_text
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown
 from bot.domain.interactions import PostedRef
 from bot.domain.messages import Activity, InteractionId, Message
+from bot.domain.texts import tr
 from bot.platforms.teams.client.api import PATIENCE_SECONDS, TeamsClient
 from bot.platforms.teams.client.errors import BotRemoved, ContentRefused, Gone, StreamRefused
 from bot.platforms.teams.client.rate_limits import Cooldowns
@@ -28,7 +29,7 @@ PAUSE_SECONDS = 1.5
 _UNAVAILABLE_SECONDS = 600.0
 _REMEMBERED = 1_000
 _STREAM_PREFIX = "stream:"
-_ENDED_TEXT = "This has ended."
+_ENDED_TEXT = tr("This has ended.")
 
 _REFUSED_PAUSE_SECONDS = 60.0
 _TYPING_SECONDS = 10.0

@@ -11,6 +11,7 @@ from bot.chat.votes import can_be_rated
 from bot.domain.interactions import Outcome
 from bot.domain.markdown import clip, outside_code, plain_code
 from bot.domain.messages import Activity, InteractionId, Message
+from bot.domain.texts import changed, join_texts, on_texts, tr
 from bot.platforms.teams.payloads.actions import ASK_PERSON, CHOOSE_OPTION, SHOW_WHY
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.answer_blocks import (
@@ -66,17 +67,25 @@ def units_of(pieces: Iterable[str | Table | Code], room: int) -> Iterator[Unit]:
             yield from _prose_units(piece, room)
         elif isinstance(piece, Code):
             codes += 1
-            yield from _card_units(f"Code {codes}", code_elements(piece, _fits_in(room)), room)
+            yield from _card_units(
+                tr("Code {number}", number=codes), code_elements(piece, _fits_in(room)), room
+            )
         elif elements := table_elements(piece, _fits_in(room)):
             tables += 1
-            yield from _card_units(f"Table {tables}", elements, room, table_words(piece))
+            yield from _card_units(
+                tr("Table {number}", number=tables), elements, room, table_words(piece)
+            )
         else:
             yield from _prose_units(parts_text((piece,)), room)
 
 
 def _prose_units(text: str, room: int) -> Iterator[Unit]:
-    kept = outside_code(teams_markdown(plain_code(text)), _with_line_breaks)
+    kept = changed(teams_markdown(plain_code(text)), _broken_lines)
     return (Unit(part) for part in split_markdown(kept, room) if part.strip())
+
+
+def _broken_lines(text: str) -> str:
+    return outside_code(text, _with_line_breaks)
 
 
 def _with_line_breaks(text: str) -> str:
@@ -85,11 +94,16 @@ def _with_line_breaks(text: str) -> str:
 
 def _card_units(name: str, elements: Sequence[Json], room: int, words: str = "") -> Iterator[Unit]:
     for number, element in enumerate(elements, start=1):
-        called = name if len(elements) == 1 else f"{name}, part {number} of {len(elements)}"
-        said = f"_{called}, below_: {words}" if words and number == 1 else f"_{called}, below_"
+        called = name if len(elements) == 1 else _part_name(name, number, len(elements))
+        below = tr("_{name}, below_", name=called)
+        said = join_texts(": ", (below, words)) if words and number == 1 else below
         first, *others = _prose_units(said, room)
         yield replace(first, below=(text_block(called, weight="Bolder"), element))
         yield from others
+
+
+def _part_name(name: str, number: int, of: int) -> str:
+    return tr("{name}, part {number} of {of}", name=name, number=number, of=of)
 
 
 def _fits_in(room: int) -> Callable[[Json], bool]:
@@ -120,7 +134,7 @@ def buttons_of(outcome: Outcome, interaction_id: InteractionId) -> tuple[Json, .
 
 _PART_MARK = 100
 _UNIT_FRAME = 200
-_LOOKING_UP = "Looking this up\u2026"
+_LOOKING_UP = tr("Looking this up\u2026")
 _NO_WORDS = "\u2026"
 
 
@@ -136,7 +150,8 @@ class _Frame:
 
     def text_message(self, units: Sequence[Unit], mark: str, *, first: bool) -> Json:
         """Return the message with the text of units."""
-        text = "\n\n".join(part for part in (mark, *(unit.text for unit in units)) if part)
+        parts = (part for part in (mark, *(unit.text for unit in units)) if part)
+        text = join_texts("\n\n", parts)
         marked = marks_in(text)
         citations = [each for number, each in self.citations.items() if number in marked]
         said: Json = {"type": "message", "text": text or _NO_WORDS, "textFormat": "markdown"}
@@ -176,7 +191,7 @@ class _Frame:
 def _summary(shown: Sequence[Json]) -> str:
     """Return the text shown instead of a card, such as in notifications: the names of its parts."""
     named = (each.get("text") or each.get("title") for each in shown)
-    return ", ".join(str(name) for name in named if name)
+    return join_texts(", ", (str(name) for name in named if name))
 
 
 def answer_activities(
@@ -225,8 +240,15 @@ def answer_activities(
 def progress_message(activity: Activity | None = None) -> Json:
     """Return the placeholder shown before an answer, with the current activity."""
     words = activity_text(activity) if activity else ""
-    text = words.removeprefix("is ").capitalize() or _LOOKING_UP
+    text = _begun(words) if words else _LOOKING_UP
     return {"type": "message", "text": text, "textFormat": "plain"}
+
+
+@on_texts
+def _begun(words: str) -> str:
+    """Return what follows the bot's name as a sentence of its own."""
+    alone = words.removeprefix("is ")
+    return alone[:1].upper() + alone[1:]
 
 
 def typing_activity() -> Json:
@@ -234,10 +256,15 @@ def typing_activity() -> Json:
     return {"type": "typing"}
 
 
+def part_mark(number: int, of: int) -> str:
+    """Return the line above one of several messages."""
+    return tr("_({number} of {of})_", number=number, of=of)
+
+
 def _messages_of(frame: _Frame, parts: Sequence[Sequence[Unit]]) -> Iterator[Json]:
     of = len(parts)
     for number, part in enumerate(parts, start=1):
-        yield frame.text_message(part, f"_({number} of {of})_" if of > 1 else "", first=number == 1)
+        yield frame.text_message(part, part_mark(number, of) if of > 1 else "", first=number == 1)
         below = frame.card_message(part, last=number == of)
         if below is not None:
             yield below
@@ -259,7 +286,7 @@ def _pages_and_remarks(rendered: ResponseView, citations: Mapping[int, Json], no
     others = [line for line in rendered.lines if line.number not in citations]
     remarks = map(teams_plain, rendered.remarks)
     parts = (page_list(rendered.heading, others, now), *remarks)
-    return "\n\n".join(part for part in parts if part)
+    return join_texts("\n\n", (part for part in parts if part))
 
 
 def _text_units(text: str, room: int) -> Iterator[Unit]:

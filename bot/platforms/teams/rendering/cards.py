@@ -15,6 +15,7 @@ from typing import Any, Literal
 from bot.domain.interactions import Delivery
 from bot.domain.markdown import split
 from bot.domain.outcomes import undelivered_text
+from bot.domain.texts import join_texts, on_texts, tr
 from bot.platforms.teams.payloads.actions import INTERACTION_KEY
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import (
@@ -112,11 +113,14 @@ def form_button(
     return {**button, **_button_style(first=first)}
 
 
+_REQUIRED = tr("Please fill this in.")
+
+
 def text_input(
     name: str, label: str, *, lines: bool = False, most: int = 4_000, required: bool = False
 ) -> Json:
     """Return a text field; its value arrives with the press, under the field's name."""
-    asked: Json = {"isRequired": True, "errorMessage": "Please fill this in."} if required else {}
+    asked: Json = {"isRequired": True, "errorMessage": _REQUIRED} if required else {}
     shown = {"type": "Input.Text", "id": name, "label": label, "maxLength": most}
     return {**shown, "isMultiline": lines, **asked}
 
@@ -143,11 +147,13 @@ def text_runs(*runs: tuple[str, dict[str, object]], **looks: object) -> Json:
     return {"type": "RichTextBlock", "inlines": shown, **looks}
 
 
+@on_texts
 def without_backticks(text: str) -> str:
     """Return Markdown text without the backticks around code, which a TextRun would show."""
     return _CODE.sub(lambda code: code[1] or code[3], text)
 
 
+@on_texts
 def inert_text(text: str) -> str:
     """Return text without control characters and card functions."""
     kept = "".join(c for c in text if c.isprintable() or c in "\u200d\ufe0f")
@@ -170,18 +176,20 @@ def text_messages(text: str, *live: str) -> tuple[Json, ...]:
 
     ``live`` is Markdown built by our code, appended at the end.
     """
-    parts = split("\n\n".join([_lines_as_markdown(text), *live]), CONTENT_BUDGET, size)
+    parts = split(join_texts("\n\n", [_lines_as_markdown(text), *live]), CONTENT_BUDGET, size)
     return tuple({"type": "message", "text": part, "textFormat": "markdown"} for part in parts)
 
 
 def text_paragraphs(text: str) -> Sequence[Json]:
-    """Return lines of plain text as elements of a card."""
+    """Return lines of plain text as elements of a card; a line of ours keeps its language."""
+    lines = text.split("\n") if "\n" in text else [text]
     return [
         text_block(card_plain(line), spacing="Default" if number == 0 else "Small")
-        for number, line in enumerate(filter(str.strip, text.split("\n")))
+        for number, line in enumerate(filter(str.strip, lines))
     ]
 
 
+@on_texts
 def _lines_as_markdown(text: str) -> str:
     """Return lines as separate paragraphs, as Markdown joins consecutive ones."""
     shown = ""
@@ -197,8 +205,8 @@ def _lines_as_markdown(text: str) -> str:
 _SHORT_BYTES = 6_000
 """Bytes (`rendering.text.size`) to which an oversized text is shortened."""
 
-_SHORTENED_NOTE = "_Teams did not take all of it: this is the beginning._"
-MAY_BE_TWICE = "_Teams did not say whether it took this before, so it may stand here twice._"
+_SHORTENED_NOTE = tr("_Teams would not take the whole answer; this is the beginning._")
+MAY_BE_TWICE = tr("_Teams didn't confirm this message, so you may see it twice._")
 
 
 _Object = Mapping[str, Any]
@@ -210,11 +218,11 @@ def plain_form(activity: _Object, *, shorten: bool = False) -> Json | None:
 
     ``shorten``: keep only the beginning, as the message was too long.
     """
-    words = str(activity.get("text") or "") or "\n\n".join(_words_on_cards(activity))
-    links = "\n".join(_links(activity))
+    words = str(activity.get("text") or "") or join_texts("\n\n", _words_on_cards(activity))
+    links = join_texts("\n", _links(activity))
     if shorten and (parts := split_markdown(words, _SHORT_BYTES))[1:]:
-        words = f"{parts[0]}\n\n{_SHORTENED_NOTE}"
-    text = "\n\n".join(part for part in (words, links) if part.strip())
+        words = join_texts("\n\n", (parts[0], _SHORTENED_NOTE))
+    text = join_texts("\n\n", (part for part in (words, links) if part.strip()))
     return _markdown_message(text) if text else None
 
 
@@ -239,7 +247,7 @@ def refused_notice(delivery: Delivery) -> Json:
 def marked_as_repeated(activity: _Object) -> Json:
     """Return a message with a remark below its text, or its card, that it may be a duplicate."""
     if "text" in activity:
-        return {**activity, "text": f"{activity['text']}\n\n{MAY_BE_TWICE}"}
+        return {**activity, "text": join_texts("\n\n", (str(activity["text"]), MAY_BE_TWICE))}
     (hung,) = activity["attachments"]
     said = {**hung["content"], "body": [*hung["content"]["body"], text_block(MAY_BE_TWICE)]}
     return with_card({**activity}, said)

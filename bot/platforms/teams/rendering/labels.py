@@ -15,6 +15,7 @@ from bot.domain.errors import SettingInvalid
 from bot.domain.formatting import freshness, superseded_text, updated_text
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Response
 from bot.domain.markdown import clip
+from bot.domain.texts import join_texts, tr
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.text import size, teams_label, teams_plain
 from rag.parts import CELL_JOINT
@@ -70,9 +71,9 @@ def page_list(
     """
     if not lines:
         return ""
-    return "\n".join(
-        [f"**{heading}**", "", *(_page_line(each, now, label, plain) for each in lines)]
-    )
+    bold = join_texts("", ("**", heading, "**"))
+    pages = (_page_line(each, now, label, plain) for each in lines)
+    return join_texts("\n", [bold, "", *pages])
 
 
 def _opens_otherwise(line: SourceLine) -> bool:
@@ -82,7 +83,7 @@ def _opens_otherwise(line: SourceLine) -> bool:
 def _citation(number: int, line: SourceLine, now: datetime) -> Json:
     name = clip(line.label, _NAME_LENGTH)
     abstract = _abstract(line) or name
-    who = f"by {line.updated_by}" if line.updated_at and line.updated_by else ""
+    who = tr("by {who}", who=line.updated_by) if line.updated_at and line.updated_by else ""
     words = (
         line.space,
         updated_text(line.updated_at, now) if line.source_type != ANSWER_SOURCE else "",
@@ -120,7 +121,7 @@ def _page_line(
     mark = "- " if line.number is None else f"- \\[{line.number}\\] "
     page = f"[{label(line.label)}]({line.url})" if line.url else plain(line.label)
     about = (page, plain(line.space), plain(freshness(line, now)))
-    return mark + ", ".join(part for part in about if part)
+    return join_texts("", (mark, join_texts(", ", (part for part in about if part))))
 
 
 _LONGEST_NAME = 80

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from bot.domain.markdown import disarm, outside_code, split, without_code
+from bot.domain.texts import Text, join_texts, on_texts
 
 ACTIVITY_BUDGET = 80_000
 """Bytes of a whole activity as UTF-16.
@@ -66,16 +67,19 @@ _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _TAB = 4
 
 
+@on_texts
 def teams_markdown(text: str) -> str:
     """Return Markdown that every Teams client renders; tags in it are text."""
     return _MENTION_TAG.sub(f"<{_JOINER}", outside_code(text, _message_prose))
 
 
+@on_texts
 def teams_label(label: str) -> str:
     """Return plain text for use inside ``[label](url)``."""
     return _without_tags(_literal(label))
 
 
+@on_texts
 def teams_plain(line: str) -> str:
     """Return a line of plain text with nothing live in it; URLs become code spans."""
     return outside_code(disarm(without_code(line)), teams_label)
@@ -89,6 +93,12 @@ def card_markdown(text: str) -> str:
     return card_text(outside_code(text, _card_paragraphs))
 
 
+def markdown_link(label: str, url: str) -> str:
+    """Return a link with a label of ours, for messages and cards."""
+    return join_texts("", ("[", label, f"]({url})"))
+
+
+@on_texts
 def card_text(text: str) -> str:
     """Return inert Markdown (bot.domain.markdown.disarm) as a card's text.
 
@@ -100,6 +110,7 @@ def card_text(text: str) -> str:
     return _unlinked(without_card_functions("".join(shown)))
 
 
+@on_texts
 def card_plain(text: str) -> str:
     """Return plain text for a card: line breaks and indents are kept."""
     literal = _literal(text.replace("\t", " " * _TAB).replace("`", "\u02cb"))
@@ -158,8 +169,10 @@ def split_markdown(text: str, limit: int) -> tuple[str, ...]:
     """Split text into parts of at most ``limit`` bytes (`size`).
 
     Inline code, bold and quotes continue in the next part; citation marks are never split. Code has
-    single backticks (bot.domain.markdown.plain_code).
+    single backticks (bot.domain.markdown.plain_code). A text of ours that fits keeps its language.
     """
+    if isinstance(text, Text) and size(text) <= limit:
+        return (text,)
     return tuple(_closed_parts(split(text, limit - _CLOSING_BYTES, size)))
 
 

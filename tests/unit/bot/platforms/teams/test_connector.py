@@ -17,7 +17,8 @@ from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client import connector
 from bot.platforms.teams.client.errors import NoToken, NotReached
 from bot.platforms.teams.client.registration import Cloud
-from tests.fakes.teams.activities import question
+from bot.platforms.teams.rendering.answers import progress_message
+from tests.fakes.teams.activities import CHANNEL, question
 from tests.fakes.teams.credentials import CountingCredentials
 from tests.fakes.teams.exchange import Fault
 from tests.fakes.teams.server import FakeTeams
@@ -223,3 +224,15 @@ async def test_many_calls_at_once_fetch_one_token(
     there = question(teams).reply_to
     await asyncio.gather(*(channel.client.send(there, WORDS) for _ in range(5)))
     assert credentials.fetched == 1
+
+
+async def test_texts_are_sent_in_the_language_that_is_set(
+    teams: FakeTeams, settings: Settings, cloud: Cloud, credentials: CountingCredentials
+) -> None:
+    german = settings.model_copy(update={"ui_language": "de"})
+    channel = connect(german, cloud=cloud, credentials=credentials)
+    try:
+        await channel.client.send(question(teams).reply_to, progress_message())
+    finally:
+        await channel.client.close()
+    assert teams.posts_in(CHANNEL)[-1].text == "Ich sehe nach \u2026"

@@ -348,7 +348,7 @@ async def test_words_alone_stay_beside_an_earlier_reason(bot: Bot) -> None:
 async def test_an_empty_form_is_no_judgement(bot: Bot) -> None:
     asked = await bot.answered()
     for filled in ({}, {"comment": "  "}, {"reason": "made up"}):
-        assert "noted nothing" in await _sent(bot, asked, **filled)
+        assert "nothing was saved" in await _sent(bot, asked, **filled)
     assert await _stored_feedback(bot, asked) == []
 
 

@@ -204,7 +204,7 @@ async def test_a_personal_chat_has_no_settings(teams: FakeTeams, alice: Visitor)
     await alice.say(alice.chat, "settings")
 
     (post,) = teams.posts_in(alice.chat)
-    assert "A personal chat has no settings." in post.shown
+    assert "Personal chats have no settings." in post.shown
     assert post.cards == []
 
 

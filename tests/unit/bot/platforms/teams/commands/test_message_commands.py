@@ -289,7 +289,7 @@ async def test_spaces_are_not_named_where_outsiders_read_along(
 
     (told,) = teams.posts_in(where)
     assert "IT: 1 page" not in told.shown
-    assert "in a chat with me alone" in told.shown
+    assert "in a personal chat" in told.shown
 
 
 async def test_colleagues_among_themselves_are_told_them(teams: FakeTeams, alice: Visitor) -> None:

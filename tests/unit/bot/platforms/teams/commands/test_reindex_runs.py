@@ -67,7 +67,7 @@ async def test_one_card_shows_a_run_from_its_beginning_to_its_end(scenario: RunS
         begun = await scenario.shows("1 of 4 pages")
         assert begun.labels == ["Cancel"]
         assert "25 %" in begun.shown
-        assert "Ordered by Alice" in begun.shown
+        assert "Started by Alice" in begun.shown
         scenario.goes(pages=3)
         await scenario.shows("3 of 4 pages")
         scenario.ends()
@@ -327,7 +327,7 @@ def test_a_run_under_way_shows_its_bar_its_pace_and_who_ordered_it() -> None:
     assert "25 %" in text
     assert "120 of 480 pages" in text
     assert "42 per second" in text
-    assert "Ordered by Alice" in text
+    assert "Started by Alice" in text
 
 
 @pytest.mark.parametrize(("ended", "buttons"), [(False, ["Cancel"]), (True, [])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from bot.answering.permitted_views import EarlierExchange, SearchFinding
 from bot.domain.cases import THREAD_NOT_READ, Actor, CaseStatus, CaseStep, State, Step
 from bot.domain.interactions import Source
 from bot.domain.messages import InteractionId, Message, Person, Thread
+from bot.domain.texts import load_catalogue
 from bot.escalations.case_view import CaseLinks, CaseView
 from bot.escalations.lifecycle import MORE_ACTS
 from bot.platforms.teams.case_card import (
@@ -149,7 +151,7 @@ def test_a_card_says_who_asked_what_where_and_why() -> None:
         "A question for a person",
         " from Anna Lopez: the asker wants a person",
         "> vpn down?",
-        f"[Open the thread]({WAYS.thread}) \u00b7 {board} \u00b7 {THREAD_NOT_READ}",
+        f"[Open thread]({WAYS.thread}) \u00b7 {board} \u00b7 {THREAD_NOT_READ}",
     ]
 
 
@@ -162,7 +164,7 @@ def test_a_message_with_a_card_says_in_the_notification_what_it_is() -> None:
 def test_a_personal_chat_has_no_link() -> None:
     shown = text(seen(), CaseLinks(), replace(ASKED, private=True))
     assert "Asked in a personal chat" in shown
-    assert "Open the thread" not in shown
+    assert "Open thread" not in shown
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_pages_that_not_everyone_may_read_are_counted() -> None:
 
 def test_what_went_before_is_short_and_withheld_where_it_must_be() -> None:
     assert text(seen(words="word " * 40)).count("\u2192") == 5
-    assert "an answer from pages that not everyone may read" in text(seen(withheld=True))
+    assert "an answer from pages that not everyone can read" in text(seen(withheld=True))
 
 
 @pytest.mark.mended(id="teams-6")
@@ -305,3 +307,13 @@ def test_an_answered_case_can_be_kept_as_an_answer(state: State, offered: bool) 
     kept = f"https://desk.example.com/board/answers/new?case={ASKED.interaction_id}"
 
     assert (kept in text(seen(state), links)) == offered
+
+
+def test_a_card_is_rendered_in_the_language_that_is_set() -> None:
+    german = load_catalogue("de").default
+    shown = cards.words(german.render_all(card(seen(withheld=True, missing="the price"))))
+    first, whom = shown.splitlines()[:2]
+    assert (first, whom.split(":")[0]) == ("Eine Frage f\u00fcr einen Menschen", " von Anna Lopez")
+    for label in ("Thread \u00f6ffnen", "Im Board \u00f6ffnen", "Im Wiki steht nicht:"):
+        assert label in shown
+    assert not re.search(r"\b(the asker|Open|may read|can read|Reply|Claim)\b", shown)

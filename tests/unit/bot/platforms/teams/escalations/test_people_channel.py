@@ -373,14 +373,14 @@ async def test_it_is_in_the_thread_of_the_card_and_says_how_long_the_question_wa
     assert post.text == (
         "**Nobody has claimed this question yet**; it has been waiting for 30 minutes.\n\n"
         "> vpn?\n\n"
-        f"[Take it on the board](https://desk.example.com/board/escalations/{case_id})"
+        f"[Open on the board](https://desk.example.com/board/escalations/{case_id})"
     )
 
 
 async def test_what_was_asked_elsewhere_is_not_quoted_and_says_where(scene: CaseScenario) -> None:
     await scene.channel.remind(replace(waiting(scene), channel="web:anna"), ping(scene))
     (post,) = scene.in_people
-    assert "Asked by web." in post.text
+    assert "Asked on web." in post.text
     assert "vpn" not in post.text, "Teams would keep it when it is withdrawn there"
     assert post.thread == post.id
 

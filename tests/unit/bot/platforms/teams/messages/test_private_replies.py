@@ -72,7 +72,7 @@ async def test_the_fuller_reply_goes_to_the_askers_chat_and_no_word_of_it_to_the
     assert "41,000" not in reply.shown
     (whisper,) = whispers(teams)
     assert whisper.text.startswith("> what is \\*band\\* 4?")
-    assert "For you alone" in whisper.text
+    assert "Only for you" in whisper.text
     assert "<b>" not in whisper.text
     assert "Band 4 starts at 41,000 [1]." in whisper.text
     assert "[1] Pay bands" in whisper.shown
@@ -160,7 +160,7 @@ async def test_who_has_no_chat_with_the_bot_is_told_how_to_get_one_once_in_each_
     there = teams.posts_in(HELP)
     told = [sent for sent in there if f"(https://teams.microsoft.com/l/app/{APP_ID})" in sent.text]
     assert (len(there), len(told)) == (3, 1)
-    assert told[0].text.startswith("Carol, ")
+    assert told[0].text.startswith("Carol: ")
     assert "41,000" not in "".join(sent.shown for sent in there)
     place = {"id": f"{GENERAL};messageid=1", "conversationType": "channel"}
     elsewhere = await asked(teams, store, conversation=place, **from_carol())
@@ -175,7 +175,7 @@ async def test_an_address_for_a_name_is_no_link(
     named["from"]["name"] = "Carol https://evil.example"
     message = await asked(teams, store, **named)
     await noted_restart().deliver(delivery(message, ANSWER, SECRET))
-    assert teams.posts_in(HELP)[-1].text.startswith("Carol `https://evil.example`, I may")
+    assert teams.posts_in(HELP)[-1].text.startswith("Carol `https://evil.example`: I may")
 
 
 async def test_the_way_to_install_is_the_one_that_is_configured(
