@@ -35,6 +35,7 @@ ESCALATION_REASONS: Mapping[EscalationReason, str] = {
     "nothing_found": tr("nothing found in the wiki"),
     "unsupported": tr("pages found, but no answer in them"),
     "unavailable": tr("the wiki could not be searched"),
+    "waited": tr("waited too long for its turn"),
     "undelivered": tr("the answer could not be delivered"),
 }
 

@@ -142,7 +142,7 @@ class HandoffWording:
                 return self.not_found
             case "unsupported":
                 return _UNSUPPORTED
-            case "unavailable" | "undelivered":
+            case "unavailable" | "waited" | "undelivered":
                 return _UNAVAILABLE
             case "low_confidence":
                 return self.uncertain

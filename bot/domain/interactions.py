@@ -120,9 +120,12 @@ EscalationReason = Literal[
     "nothing_found",
     "unsupported",
     "unavailable",
+    "waited",
     "undelivered",
 ]
-"""undelivered: the platform did not accept an existing answer; never the reason of a response."""
+"""waited: longer for its turn than anyone should.
+
+undelivered: the platform did not accept an existing answer; never the reason of a response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class Escalation:
     ``consent_needed``: in a private conversation the hand-over is offered, not yet posted.
     ``people`` is the experts' channel in the platform's own id; "" means the configured one.
     ``statement`` is the part of the text that gives the reason, without the next steps; "" if there
-    is none. ``error`` is set with the reason "unavailable".
+    is none. ``error`` is set with "unavailable" and "waited".
     """
 
     text: str

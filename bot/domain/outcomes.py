@@ -142,21 +142,23 @@ def unavailable_outcome(message: Message, note: str, error: ErrorCode = "interna
 
     It is silent, like ``refused_outcome``, if the message did not address the bot.
     """
-    return _given_to_people(message, UNAVAILABLE, note, error)
+    return _given_to_people(message, UNAVAILABLE, "unavailable", note, error)
 
 
 def waited_outcome(message: Message) -> Outcome:
     """Return the outcome of a message that waited longer for its turn than anyone should."""
     note = "It waited longer than FRONTDESK_LONGEST_WAIT_MINUTES."
-    return _given_to_people(message, WAITED, note, "timeout")
+    return _given_to_people(message, WAITED, "waited", note, "timeout")
 
 
-def _given_to_people(message: Message, why: str, note: str, error: ErrorCode) -> Outcome:
+def _given_to_people(
+    message: Message, why: str, reason: EscalationReason, note: str, error: ErrorCode
+) -> Outcome:
     question = message.text
     return Outcome(
         response=Escalation(
             text=f"{why} {HANDOFF_OFFER}" if message.private else why,
-            reason="unavailable",
+            reason=reason,
             question=question,
             consent_needed=message.private,
             statement=why,

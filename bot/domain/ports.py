@@ -273,6 +273,10 @@ class Policies(Protocol):
         ...
 
 
+SEEN_COMMANDS = "slack:words:"
+"""Key prefix of notes that a command was seen in a message; they are kept for a day."""
+
+
 class Notes(Protocol):
     """Key-value store of short texts for adapters, shared by all processes.
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from bot.answering.answer_cache import LONGEST_HOURS
+from bot.domain.ports import SEEN_COMMANDS
 from bot.domain.record_reports import RetentionResult
 from bot.escalations.lifecycle import SETTLED
 from bot.store.connections import Transactions
@@ -32,7 +33,13 @@ from bot.store.learning_tables import ReviewedAnswerRow
 from bot.store.leases import UNFINISHED
 from bot.store.queries import refused_without_text
 from bot.store.saved_answers import drop_older_answers
-from bot.store.tables import ConversationRow, EscalationRow, InteractionRow, UsageRow
+from bot.store.tables import (
+    ConversationRow,
+    EscalationRow,
+    InteractionRow,
+    NoteRow,
+    UsageRow,
+)
 
 CHUNK = 500
 """Rows per transaction, so that other writers don't wait long."""
@@ -69,13 +76,15 @@ class StoredRetention:
     async def sweep(self, now: datetime, days: int) -> RetentionResult:
         """Delete what ended more than ``days`` before ``now``; 0 days keeps everything.
 
-        Messages refused by a limit are deleted after REFUSED_KEPT in any case; no answer is saved
+        Messages refused by a limit, and notes that one was answered as a command, are deleted after
+        REFUSED_KEPT in any case; no answer is saved
         for others longer than LONGEST_HOURS. Usage and audit rows stay; old usage rows lose person
         and channel. Raises ValueError if ``now`` is naive.
         """
         if now.tzinfo is None:
             raise ValueError(f"{now!r} has no zone. Give one, such as datetime.UTC.")
         await self._transactions.execute(drop_older_answers(now - timedelta(hours=LONGEST_HOURS)))
+        await self._transactions.execute(drop_seen_messages(now - REFUSED_KEPT))
         refusals = Deletion(select_old_refusals, delete_interactions)
         refused = await self._in_chunks(refusals, now - REFUSED_KEPT)
         if days == 0:
@@ -112,6 +121,13 @@ def select_old_interactions(before: datetime, last: Key | None) -> Select[int]:
     number = InteractionRow.number
     statement = select(number).where(_may_be_deleted(before)).order_by(number)
     return statement if last is None else statement.where(number > last[0])
+
+
+def drop_seen_messages(before: datetime) -> Delete:
+    """Return the statement that deletes the notes of commands seen in messages before a time."""
+    return delete(NoteRow).where(
+        NoteRow.key.startswith(SEEN_COMMANDS, autoescape=True), NoteRow.at < before
+    )
 
 
 def select_old_refusals(before: datetime, last: Key | None) -> Select[int]:

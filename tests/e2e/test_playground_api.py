@@ -38,7 +38,7 @@ pytestmark = [
 VPN = "vpn says error 809, what now?"
 TRAVEL = "Who approves travel?"
 BELOW = ["Ask a person", "Why this answer"]
-OFFERED = ["Send", "No, it stays there"]
+OFFERED = ["Send", "No, leave it there"]
 REPLY = "Use the blue socket until Friday."
 
 

@@ -102,6 +102,7 @@ _REASONS: Mapping[str, str] = {
     "nothing_found": tr("I couldn't find anything in the wiki that matches the question."),
     "unsupported": tr("I drafted an answer, but the pages don't support it, so I dropped it."),
     "unavailable": tr("Something went wrong on my side, so there is no answer to show."),
+    "waited": tr("More people were asking than I could answer, and it waited too long."),
 }
 _RULED_OUT = {
     "no_line": tr("None of them has a line that answers it."),

@@ -31,6 +31,7 @@ from bot.chat.commands.types import (
 )
 from bot.domain.markdown import clip, split
 from bot.domain.messages import Message, Person, Thread
+from bot.domain.ports import SEEN_COMMANDS
 from bot.domain.texts import join_texts, tr
 from bot.platforms.slack.actions.answer_buttons import ExplanationModals
 from bot.platforms.slack.channel import SlackChannel
@@ -183,7 +184,7 @@ class SlashCommands:
     async def _on_words(self, event: dict[str, object]) -> None:
         """List the writer's cases, once, in the thread of a direct message that asks for them."""
         channel, user, ts = id_at(event, "channel"), id_at(event, "user"), ts_at(event, "ts")
-        key = f"slack:words:{channel}:{ts}"
+        key = f"{SEEN_COMMANDS}{channel}:{ts}"
         if channel and user and ts and await self.context.notes.first(self.context.tenant, key):
             place = Place(channel, ts_at(event, "thread_ts") or ts, since=ts)
             self.channel.background.run(self._say_cases(place, user), what="own cases")

@@ -243,7 +243,7 @@ def _status_v1(outcome: Outcome, kind: AnswerType) -> Status:
     if isinstance(response, Escalation):
         if response.reason in NOT_FOUND_REASONS:
             return "unknown"
-        return "error" if response.reason == "unavailable" else "answered"
+        return "error" if response.reason in {"unavailable", "waited"} else "answered"
     return "unknown" if kind in {"ESCALATION_REQUIRED", "SILENT"} else "answered"
 
 

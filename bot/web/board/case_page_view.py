@@ -290,7 +290,7 @@ def _was_searched(finding: SearchFinding) -> bool:
 
 
 _NOT_SEARCHED = tr("Nothing was searched.")
-_MAYBE_NOT_SEARCHED = frozenset({"asked_for_human", "unavailable"})
+_MAYBE_NOT_SEARCHED = frozenset({"asked_for_human", "unavailable", "waited"})
 """The reasons for which there may have been no search."""
 
 _REASON_TEXTS = {
@@ -299,5 +299,6 @@ _REASON_TEXTS = {
     "nothing_found": tr("No page matches the question."),
     "unsupported": tr("An answer was drafted, but the pages don't support it, so it was dropped."),
     "unavailable": tr("A technical problem occurred when it was asked."),
+    "waited": tr("Too many people were asking, and it waited too long for its turn."),
     "undelivered": tr("There was an answer, but it could not be delivered, so nobody saw it."),
 }

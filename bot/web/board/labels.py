@@ -39,6 +39,7 @@ REASONS: Mapping[EscalationReason, str] = {
     "nothing_found": tr("Nothing found"),
     "unsupported": tr("No page supports an answer"),
     "unavailable": tr("Technical problem"),
+    "waited": tr("Waited too long"),
     "undelivered": tr("Answer could not be delivered"),
 }
 BECAME: Mapping[AnswerType, str] = {

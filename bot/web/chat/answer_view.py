@@ -319,7 +319,7 @@ def _heading(response: Response) -> str:
             return tr("Just to be sure")
         case Escalation(reason="asked_for_human"):
             return tr("For a person")
-        case Escalation(reason="unavailable"):
+        case Escalation(reason="unavailable" | "waited"):
             return tr("Not working right now")
         case Escalation():
             return tr("I'm not sure")

@@ -138,9 +138,9 @@ def _wrong_on_card(card: Json) -> Iterator[str]:
         kind = part.get("type", "")
         if kind in _LOADS or part.keys() & _ACTS_BY_ITSELF or part.get("url"):
             yield f"{kind} {dict(part)!r:.200}"
+        yield from _live_on_card(str(part.get("fallbackText", "")))
         if kind == "TextBlock" and not _TIME.fullmatch(part["text"]):
-            shown = _OURS.sub("", part["text"])
-            yield from (f"{each!r} in {shown!r:.300}" for each in _LIVE_ON_CARD.findall(shown))
+            yield from _live_on_card(part["text"])
             yield from _computed(kind, part["text"])
         elif kind not in {"TextBlock", "CodeBlock"}:
             for key in ("text", "title", "label", "placeholder", "errorMessage"):
@@ -152,6 +152,11 @@ def _wrong_on_card(card: Json) -> Iterator[str]:
             )
         if (part.get("msteams") or {}).keys() - {"width", "type"}:
             yield f"msteams {part['msteams']!r}"
+
+
+def _live_on_card(text: str) -> Iterator[str]:
+    shown = _OURS.sub("", text)
+    yield from (f"{each!r} in {shown!r:.300}" for each in _LIVE_ON_CARD.findall(shown))
 
 
 def _computed(key: str, text: object) -> Iterator[str]:

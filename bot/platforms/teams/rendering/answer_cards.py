@@ -17,7 +17,7 @@ from bot.domain.messages import Message
 from bot.platforms.teams.payloads.activity import Json
 from bot.platforms.teams.rendering.answer_blocks import code_elements, table_elements
 from bot.platforms.teams.rendering.answers import buttons_of
-from bot.platforms.teams.rendering.cards import card, text_block, with_card
+from bot.platforms.teams.rendering.cards import card, inert_text, text_block, with_card
 from bot.platforms.teams.rendering.labels import (
     NO_SENSITIVITY,
     Sensitivity,
@@ -61,9 +61,9 @@ def answer_card(
     judged: Json = (
         {"channelData": {"feedbackLoop": {"type": "default"}}} if can_be_rated(outcome) else {}
     )
-    summary = clip(rendered.text, _SUMMARY_LENGTH)
-    said: Json = {"type": "message", "summary": summary, **labelled, **judged}
-    whole = with_card(said, {**card(shown, buttons), "fallbackText": summary})
+    begins = clip(" ".join(rendered.text.split()), _SUMMARY_LENGTH)
+    said: Json = {"type": "message", "summary": inert_text(begins), **labelled, **judged}
+    whole = with_card(said, {**card(shown, buttons), "fallbackText": card_plain(begins)})
     return whole if size(whole) <= CONTENT_BUDGET else None
 
 

@@ -72,8 +72,7 @@ def page_list(
     if not lines:
         return ""
     bold = join_texts("", ("**", heading, "**"))
-    pages = (_page_line(each, now, label, plain) for each in lines)
-    return join_texts("\n", [bold, "", *pages])
+    return join_texts("\n", [bold, "", *(_page_line(each, now, label, plain) for each in lines)])
 
 
 def _opens_otherwise(line: SourceLine) -> bool:

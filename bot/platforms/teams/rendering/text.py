@@ -85,17 +85,18 @@ def teams_plain(line: str) -> str:
     return outside_code(disarm(without_code(line)), teams_label)
 
 
+def markdown_link(label: str, url: str) -> str:
+    """Return a link with a label of ours, for messages and cards."""
+    return join_texts("", ("[", label, f"]({url})"))
+
+
+@on_texts
 def card_markdown(text: str) -> str:
     """Return inert Markdown without quotes and blocks of code as a card's text.
 
     Cards have no headings and rules, and join lines that follow each other.
     """
     return card_text(outside_code(text, _card_paragraphs))
-
-
-def markdown_link(label: str, url: str) -> str:
-    """Return a link with a label of ours, for messages and cards."""
-    return join_texts("", ("[", label, f"]({url})"))
 
 
 @on_texts

@@ -81,6 +81,15 @@ async def test_readers_of_the_same_pages_share_an_answer_and_no_others(room: Cac
     assert found == ["saved", "hit", "saved"]
 
 
+async def test_an_answer_is_never_another_tenants(room: CachedDesk) -> None:
+    await put(room.index, replace(VPN, tenant="other"))
+    theirs = asked()
+    thread = replace(theirs.message.thread, tenant="other")
+    theirs = replace(theirs, message=replace(theirs.message, thread=thread))
+
+    assert await results(room, asked(), theirs, theirs) == ["saved", "saved", "hit"]
+
+
 async def test_a_private_answer_is_never_a_channels(room: CachedDesk) -> None:
     assert await results(room, asked(), asked(private=False), asked(private=False)) == [
         "saved",

@@ -88,6 +88,7 @@ async def test_what_waited_too_long_goes_to_people_unless_it_is_refused() -> Non
 
     assert isinstance(late.response, Escalation)
     assert late.response.statement == WAITED
+    assert late.response.reason == "waited"
     assert isinstance(refused.response, Reply)
     assert desk.handled == []
 

@@ -310,8 +310,19 @@ def test_a_lock_that_can_t_be_opened_is_named_with_the_cure(tmp_path: Path) -> N
         pass
 
 
-def test_the_named_head_is_the_last_revision() -> None:
+def revisions() -> ScriptDirectory:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return ScriptDirectory.from_config(config)
 
-    assert ScriptDirectory.from_config(config).get_current_head() == HEAD
+
+def test_the_named_head_is_the_last_revision() -> None:
+    assert revisions().get_current_head() == HEAD
+
+
+def test_every_revision_that_a_record_may_have_is_known() -> None:
+    # A record names its revision: one with another name could not be opened any more.
+    landed = (*(f"{number:04}" for number in range(1, 12)), "0013", "0014")
+
+    known = [each.revision for each in revisions().walk_revisions()]
+    assert tuple(reversed(known))[: len(landed)] == landed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 import pytest
@@ -17,6 +17,7 @@ from bot.domain.cases import State
 from bot.domain.interactions import Feedback
 from bot.domain.messages import InteractionId, Refusal
 from bot.domain.outcomes import refused_outcome
+from bot.domain.ports import SEEN_COMMANDS
 from bot.domain.record_reports import RetentionResult, Span
 from bot.escalations.lifecycle import UNSETTLED
 from bot.store import retention as module
@@ -174,6 +175,19 @@ async def test_what_was_refused_without_its_text_goes_after_a_day(store: Store, 
 
     assert await store.retention.sweep(NOON, days) == RetentionResult(refused=2)
     assert await names(store) == {"budget", "today"}
+
+
+@pytest.mark.parametrize("days", [0, DAYS])
+async def test_a_note_that_a_command_was_seen_goes_after_a_day(store: Store, days: int) -> None:
+    seen, hello = f"{SEEN_COMMANDS}C1:1.0", "slack:hello:C1"
+    for key in (seen, hello):
+        assert await store.notes.first("acme", key)
+    now = datetime.now(UTC)
+    await store.retention.sweep(now, days)
+    assert await store.notes.get("acme", seen) is not None
+    await store.retention.sweep(now + timedelta(days=1, minutes=1), days)
+    assert await store.notes.get("acme", seen) is None
+    assert await store.notes.get("acme", hello) is not None
 
 
 async def test_what_people_settled_lately_stays_however_long_it_waited(store: Store) -> None:

@@ -166,3 +166,12 @@ def test_hostile_words_are_dead_on_a_card(teams: FakeTeams) -> None:
     title = replace(VPN, title="](https://evil.example) {{DATE(2026-01-01)}}", section="")
     said = "\n".join(map(str, body_of(teams, replace(ANSWER, text=text, sources=(title,)))))
     assert not [live for live in ("<at", "](https://evil", "{{", "https://evil") if live in said]
+
+
+@pytest.mark.parametrize("text", ["a {{DATE(2026-01-01)}}", "x {{{TIME(2026-01-01)}}} `{{`{{"])
+def test_the_summary_of_a_card_has_no_function(teams: FakeTeams, text: str) -> None:
+    asked, now = question(teams), datetime.now(UTC)
+    whole: Any = answer_card(Outcome(replace(ANSWER, text=text), TRACE), asked, now=now)
+    assert "DATE" in str(whole) or "TIME" in str(whole)
+    assert "{{" not in whole["summary"]
+    assert "{{" not in whole["attachments"][0]["content"]["fallbackText"]
