@@ -27,7 +27,7 @@ from bot.domain.usage import usage_limits
 from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
 from bot.escalations.notifying_cases import NotifyingCases
-from bot.escalations.shared_links import OpenLinks
+from bot.escalations.shared_words import SharedWords
 from bot.inbox.accept import DurableInbox
 from bot.inbox.accept_only import AcceptOnlyEngine, AcceptOnlySupervisor
 from bot.inbox.heartbeat import InboxSupervisor, Lease
@@ -203,8 +203,8 @@ def build_background_work(
         hold_back=floods.check,
     )
     loop = _build_notices(store, parts, channels, opened.supervisor)
-    links = OpenLinks(store.interactions, readable, wiki_hosts)
-    cases = NotifyingCases(store.escalations, loop.hint, links)
+    words = SharedWords(store.interactions, readable, wiki_hosts)
+    cases = NotifyingCases(store.escalations, loop.hint, words)
     return BackgroundWork(opened.inbox, opened.supervisor, loop, cases, works=settings.works)
 
 

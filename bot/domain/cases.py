@@ -80,14 +80,14 @@ class ActDetail:
     ``to`` is the colleague who gets an assigned case. ``about`` is the number of the step that an
     act is about: the reply that is amended or retracted, or the request to see more that is
     answered; 0 for other acts. ``in_thread``: the asker has read the reply already, where its
-    author wrote it. ``open_links`` are the links of a reply that everyone may follow: others who
-    asked the same get no other one.
+    author wrote it. ``shared_with`` are the cases of the same question to whose askers the words
+    may go: if one is left out, they go to the asker of the case alone where they were written.
     """
 
     to: Actor | None = None
     about: int = 0
     in_thread: bool = False
-    open_links: frozenset[str] = field(default=frozenset(), compare=False)
+    shared_with: frozenset[InteractionId] = field(default=frozenset(), compare=False)
 
 
 NO_DETAIL = ActDetail()
@@ -110,6 +110,7 @@ class Case:
     ``due_at`` is the time of the next reminder, None for no more. ``version`` counts changes.
     ``level`` is 2 once the second level was asked. ``joined_to`` is the leading case of the same
     question, which is answered for all; ``askers`` is how many people asked it, of a leading case.
+    Only cases of one ``join_scope`` may be one: of the same readers and experts; "" for none.
     """
 
     interaction_id: InteractionId
@@ -129,6 +130,7 @@ class Case:
     outsider: Outsider = ""
     level: int = 1
     joined_to: InteractionId | None = None
+    join_scope: str = ""
     askers: int = 1
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 
 from bot.answering.cache_keys import normalized
 from bot.domain.handoff import is_person_request
@@ -19,21 +20,33 @@ _LEAST_WORDS = 2
 """Content words of a question that stands for itself: "Help please" may mean anything."""
 
 
-def question_key(case_question: str, asked: Message, trace: Trace, people: str) -> str:
+def question_key(case_question: str, asked: Message, trace: Trace, scope: str) -> str:
     """Return what is equal for the same question, "" for one that never joins by itself.
 
-    ``asked`` and ``trace`` are of the message whose words the case has; ``people`` is the channel
-    that the case is put to, "" for the usual one. The same words count as the same question only on
-    one platform and before the same readers: in direct messages, or in one channel. A question that
-    leans on the conversation or on files, that names a chosen option or that an outsider asked,
-    never joins.
+    ``asked`` and ``trace`` are of the message whose words the case has; ``scope`` is its
+    ``join_scope``. A question that leans on the conversation or on files, or that names a chosen
+    option, never joins by itself.
     """
     words, route = normalized(case_question), trace.route
-    if words != normalized(asked.text) or len(content_words(words)) < _LEAST_WORDS:
+    if not scope or words != normalized(asked.text) or len(content_words(words)) < _LEAST_WORDS:
         return ""
     leans = route.leaned_on or route.search_query or trace.heard or asked.attachments
     if leans or asked.author.outsider or asked.shadow or is_person_request(asked):
         return ""
+    return _digest([scope, words])
+
+
+def join_scope(asked: Message, people: str) -> str:
+    """Return what is equal for questions that one answer may go to; "" for one that stands alone.
+
+    They were asked by colleagues on one platform and before the same readers, in direct messages or
+    in one channel, and go to the same experts: ``people`` is their channel, "" for the usual one.
+    """
+    if asked.author.outsider or asked.shadow:
+        return ""
     readers = "" if asked.private else asked.thread.channel
-    parts = json.dumps([asked.thread.platform, asked.private, readers, people, words])
-    return hashlib.sha256(parts.encode()).hexdigest()
+    return _digest([asked.thread.platform, asked.private, readers, people])
+
+
+def _digest(parts: Sequence[str | bool]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -41,6 +41,12 @@ ASKERS_ACTS: frozenset[Act] = CONSENTS.union({"resolve", "reopen"})
 LEAVING_ACTS = ASKERS_ACTS - CONSENTS
 """Acts of an asker by which their case is no longer one with others of the same question."""
 
+ANSWERING_ACTS: frozenset[Act] = frozenset({"reply", "resolve", "decline"})
+"""Acts whose words go to nobody else if another asker may not read them: the others wait on."""
+
+AMONG_EXPERTS: frozenset[Act] = frozenset({"assign", "note"})
+"""Acts whose words no asker reads."""
+
 ONE_CASE_ACTS: frozenset[Act] = MORE_ACTS.union({"note"})
 """Acts on one case alone, of several of the same question."""
 
@@ -149,8 +155,15 @@ def check_join(case: Case, lead: Case, actor: Actor) -> None:
     for each in (case, lead):
         if each.joined_to:
             raise ActRefused(tr("It is already joined to another case. Separate it first."))
-    if lead.status.state == "declined":
-        raise ActRefused(tr("The other case was declined. Reopen it first."))
+    if not case.join_scope or case.join_scope != lead.join_scope:
+        raise ActRefused(
+            tr(
+                "One answer can't go to both: guests asked, or they were asked in different "
+                "places, or other experts are asked. Answer each by itself."
+            )
+        )
+    if lead.status.state in SETTLED:
+        raise ActRefused(tr("The other case is closed. Reopen it first."))
     _check_owner(case.status, actor)
 
 

@@ -1,4 +1,4 @@
-"""Acts on cases that the loop over notices hears of, and whose links others may follow."""
+"""Acts on cases that the loop over notices hears of, and whose words go to those who may read."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from dataclasses import replace
 
 from bot.domain.cases import NO_DETAIL, Act, ActDetail, Actor, Case, CaseQuery, CaseStep
 from bot.domain.messages import InteractionId, Thread
+from bot.escalations.history import standing_replies
+from bot.escalations.lifecycle import AMONG_EXPERTS
 from bot.escalations.ports import Cases
-from bot.escalations.shared_links import OpenLinks
+from bot.escalations.shared_words import SharedWords
+
+_MOST_JOINED = 200
+"""Cases of one question whose pages are looked up; words about more go to one asker alone."""
 
 
 class NotifyingCases:
     """Call ``announce`` after each act. Implements bot.escalations.ports.Cases over another.
 
-    ``links`` finds the links of a reply that others who asked the same get; without it they get
-    none.
+    ``words`` decides whether a text goes to others who asked the same; without it none does.
     """
 
     def __init__(
-        self, cases: Cases, announce: Callable[[], None], links: OpenLinks | None = None
+        self, cases: Cases, announce: Callable[[], None], words: SharedWords | None = None
     ) -> None:
         self._cases = cases
         self._announce = announce
-        self._links = links
+        self._words = words
 
     async def act(
         self,
@@ -34,9 +38,9 @@ class NotifyingCases:
         text: str = "",
         detail: ActDetail = NO_DETAIL,
     ) -> Case:
-        if self._links is not None and act in {"reply", "amend", "decline", "resolve"}:
-            opened = await self._links.among(tenant, case_id, text)
-            detail = replace(detail, open_links=opened)
+        if text and actor.role == "expert" and act not in AMONG_EXPERTS:
+            shared = await self._shared(tenant, await self._group(tenant, case_id), text)
+            detail = replace(detail, shared_with=shared)
         changed = await self._cases.act(tenant, case_id, act, actor, text, detail)
         self._announce()
         return changed
@@ -47,14 +51,37 @@ class NotifyingCases:
         case_id: InteractionId,
         lead_id: InteractionId,
         actor: Actor,
-        open_links: frozenset[str] = frozenset(),
+        shared_with: frozenset[InteractionId] = frozenset(),
     ) -> Case:
-        if self._links is not None:
-            said = [each.text for each in await self._cases.steps(tenant, lead_id)]
-            open_links = await self._links.among(tenant, lead_id, *said)
-        changed = await self._cases.join(tenant, case_id, lead_id, actor, open_links)
+        said = standing_replies(await self._cases.steps(tenant, lead_id))
+        if said:
+            both = [await self._group(tenant, each) for each in (case_id, lead_id)]
+            group = frozenset[InteractionId]().union(*both)
+            shared_with = await self._shared(tenant, group, *(each.text for each in said))
+        changed = await self._cases.join(tenant, case_id, lead_id, actor, shared_with)
         self._announce()
         return changed
+
+    async def _group(self, tenant: str, case_id: InteractionId) -> frozenset[InteractionId]:
+        """Return the cases of one question, this one among them; none if they are too many."""
+        case = await self._cases.get(tenant, case_id)
+        lead = (case and case.joined_to) or case_id
+        query = CaseQuery(joined_to=lead)
+        others = await self._cases.find(tenant, query, limit=_MOST_JOINED + 1)
+        if len(others) > _MOST_JOINED:
+            return frozenset()
+        return frozenset({lead, case_id, *(each.interaction_id for each in others)})
+
+    async def _shared(
+        self, tenant: str, group: frozenset[InteractionId], *texts: str
+    ) -> frozenset[InteractionId]:
+        """Return the cases to whose askers texts may go: all of a group, or none.
+
+        Of a case of its own that is never asked: nobody else gets them.
+        """
+        if self._words is None or len(group) == 1:
+            return frozenset()
+        return group if await self._words.are_open(tenant, group, *texts) else frozenset()
 
     async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
         changed = await self._cases.split(tenant, case_id, actor)

@@ -47,12 +47,13 @@ class Cases(Protocol):
         case_id: InteractionId,
         lead_id: InteractionId,
         actor: Actor,
-        open_links: frozenset[str] = frozenset(),
+        shared_with: frozenset[InteractionId] = frozenset(),
     ) -> Case:
         """Join a case, with those that joined it, to another of the same question.
 
-        From now on both are answered at once; what was answered already is told its asker, with
-        the links that are open. Raises as ``act``.
+        From now on both are answered at once; what was answered already is told its asker.
+        ``shared_with`` are the cases to whose askers those answers may go: if one is left out, the
+        case is refused. Raises as ``act``.
         """
         ...
 

@@ -12,7 +12,7 @@ from bot.domain.handoff import own_words, question_of_person_request
 from bot.domain.interactions import Escalation, Interaction, Outcome
 from bot.domain.json_codec import storable
 from bot.domain.messages import Message
-from bot.escalations.joining import question_key
+from bot.escalations.joining import join_scope, question_key
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
 from bot.store.connections import JOINED
@@ -49,8 +49,9 @@ class CaseOpenings:
         escalation = escalation_row(message, titled, self._reminders)
         if escalation is None:
             return
-        key = self._key(message, titled, before)
-        await self._open_or_join(connection, {**escalation, "join_key": key}, message)
+        scope = _scope(message, titled)
+        joins = {"join_key": self._key(message, titled, before, scope), "join_scope": scope}
+        await self._open_or_join(connection, {**escalation, **joins}, message)
 
     async def _open_or_join(
         self, connection: AsyncConnection, opened: Mapping[str, object], message: Message
@@ -76,7 +77,9 @@ class CaseOpenings:
             same = lead if lead and lead.interaction_id == case.joined_to else None
             await leave_group(connection, case, same, self._reminders, now)
 
-    def _key(self, message: Message, titled: Outcome, before: Interaction | None) -> str:
+    def _key(
+        self, message: Message, titled: Outcome, before: Interaction | None, scope: str
+    ) -> str:
         """Return the key of the same question, of the message whose words the case has."""
         response, trace = titled.response, titled.trace
         if not isinstance(response, Escalation) or message.attachments:
@@ -86,7 +89,7 @@ class CaseOpenings:
             if before is None or before.outcome is None:
                 return ""
             asked, trace = before.message, before.outcome.trace
-        return question_key(response.question, asked, trace, response.people)
+        return question_key(response.question, asked, trace, scope)
 
     async def _open_case(
         self, connection: AsyncConnection, escalation: Mapping[str, object]
@@ -103,7 +106,8 @@ class CaseOpenings:
         asked = given_up.message
         own = await self._own_words(connection, asked)
         named = str(escalation["question"]).replace(storable(asked.text), storable(own), 1)
-        escalation = {**escalation, "question": named}
+        scope = _scope(asked, given_up.outcome)
+        escalation = {**escalation, "question": named, "join_scope": scope}
         await self._open_case(connection, escalation)
         await self._insert(connection, NoticeRow, opening_notice_row(escalation))
 
@@ -176,6 +180,12 @@ class CaseOpenings:
         # Inline: a key that the database makes would be read back.
         statement = queries.insert_new(self._dialect, table).inline()
         await connection.execute(statement, [row], execution_options=JOINED)
+
+
+def _scope(message: Message, outcome: Outcome | None) -> str:
+    """Return what is equal for cases that may be one."""
+    response = outcome.response if outcome else None
+    return join_scope(message, response.people if isinstance(response, Escalation) else "")
 
 
 def _naming(outcome: Outcome, response: Escalation, written: str, own: str) -> Outcome:

@@ -222,6 +222,7 @@ def case_of(row: CaseRow) -> Case:
         level=row.level,
         outsider=_outsider_of(row.message),
         joined_to=InteractionId(row.joined_to) if row.joined_to else None,
+        join_scope=row.join_scope,
         askers=1 + row.others,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.cases import (
     NO_DETAIL,
@@ -23,7 +24,7 @@ from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId, Thread
 from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.escalations.shared_links import with_open_links
+from bot.escalations.shared_words import in_their_place
 from bot.store.case_acts import (
     ActTaken,
     changes_request,
@@ -46,6 +47,7 @@ from bot.store.case_rows import (
 )
 from bot.store.connections import Transactions
 from bot.store.joined_cases import (
+    are_all_among,
     counterpart_in,
     follow,
     join_by_hand,
@@ -87,7 +89,8 @@ class StoredEscalations:
         async with self._transactions.writing() as connection:
             asked, lead = await lock_with_lead(connection, tenant, case_id)
             case = asked = _known(asked, case_id)
-            leaves = act in lifecycle.LEAVING_ACTS and who.has(asked.asker_id)
+            shared = await _is_for_all(connection, lead or asked, act, text, detail)
+            leaves = _leaves(act, who, asked, apart=not shared)
             alone = leaves or act in lifecycle.MORE_ACTS
             if lead is not None and who.role == "expert" and not alone:
                 # Whoever answers one of the same question answers all.
@@ -108,9 +111,10 @@ class StoredEscalations:
                 case = await leave_group(connection, case, lead, self._reminders, now)
             case = self._changed(case, act, corrected, now)
             await connection.execute(update_case(case))
-            await record_act(connection, case, _read_in(taken, case, asked), now)
+            others = taken if shared else replace(taken, text=in_their_place(act))
+            await record_act(connection, case, _read_in(case, asked, taken, others), now)
             if not leaves:
-                await follow(connection, case, taken, now, asked.interaction_id)
+                await follow(connection, case, taken, others, now, asked.interaction_id)
             return case
 
     async def join(
@@ -119,7 +123,7 @@ class StoredEscalations:
         case_id: InteractionId,
         lead_id: InteractionId,
         actor: Actor,
-        open_links: frozenset[str] = frozenset(),
+        shared_with: frozenset[InteractionId] = frozenset(),
     ) -> Case:
         who = storable_actor(actor)
         async with self._transactions.writing() as connection:
@@ -128,7 +132,7 @@ class StoredEscalations:
             locked = {each: await lock_case(connection, tenant, each) for each in ids}
             case, lead = _known(locked[case_id], case_id), _known(locked[lead_id], lead_id)
             lifecycle.check_join(case, lead, who)
-            return await join_by_hand(connection, case, lead, who, open_links)
+            return await join_by_hand(connection, case, lead, who, shared_with)
 
     async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
         who = storable_actor(actor)
@@ -211,12 +215,30 @@ def _known(case: Case | None, case_id: InteractionId) -> Case:
     return case
 
 
-def _read_in(taken: ActTaken, case: Case, asked: Case) -> ActTaken:
-    """Return an act as it is for a case: as it is if it was done to this one, else for others.
+async def _is_for_all(
+    connection: AsyncConnection, lead: Case, act: Act, text: str, detail: ActDetail
+) -> bool:
+    """Return whether what was written with an act may go to all cases of one question."""
+    if not text or act in lifecycle.AMONG_EXPERTS:
+        return True
+    return await are_all_among(connection, lead, detail.shared_with)
 
-    Others had not read it in their own thread, and get its open links alone.
+
+def _leaves(act: Act, who: Actor, asked: Case, *, apart: bool) -> bool:
+    """Return whether a case is no longer one with others by an act: its asker's, or an answer.
+
+    An answer whose words are for this asker alone (``apart``) leaves the others waiting.
+    """
+    if who.role == "expert" and apart and act in lifecycle.ANSWERING_ACTS:
+        return True
+    return act in lifecycle.LEAVING_ACTS and who.has(asked.asker_id)
+
+
+def _read_in(case: Case, asked: Case, taken: ActTaken, others: ActTaken) -> ActTaken:
+    """Return an act as the asker of a case reads it: as it is if it was done to this case.
+
+    Others had not read it in their own thread.
     """
     if case.interaction_id == asked.interaction_id:
         return taken
-    text = with_open_links(taken.text, taken.detail.open_links)
-    return replace(taken, text=text, detail=replace(taken.detail, in_thread=False))
+    return replace(others, detail=replace(others.detail, in_thread=False))

@@ -16,12 +16,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.orm import aliased
 
 from bot.domain.cases import NO_DETAIL, Actor, Case, CaseStatus, CaseStep, Step
+from bot.domain.errors import ActRefused
 from bot.domain.json_codec import storable
-from bot.domain.messages import Thread
+from bot.domain.messages import InteractionId, Thread
+from bot.domain.texts import tr
 from bot.escalations import lifecycle
 from bot.escalations.history import standing_replies
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.escalations.shared_links import with_open_links
 from bot.store import queries
 from bot.store.case_acts import ActTaken
 from bot.store.case_rows import (
@@ -88,6 +89,20 @@ async def lock_followers(connection: AsyncConnection, lead: Case) -> Sequence[Ca
     locked = [await lock_case(connection, lead.tenant, each) for each in ids.all()]
     there = [each for each in locked if each and each.joined_to == lead.interaction_id]
     return sorted(there, key=lambda each: (each.opened_at, each.interaction_id))
+
+
+async def are_all_among(
+    connection: AsyncConnection, lead: Case, shared_with: frozenset[InteractionId]
+) -> bool:
+    """Return whether a locked case and all that joined it are among those that may read a text.
+
+    Nobody joins meanwhile, for that locks the case, too.
+    """
+    row = EscalationRow
+    joined = await connection.scalars(
+        select(row.interaction_id).where(row.joined_to == lead.interaction_id)
+    )
+    return {lead.interaction_id, *joined.all()} <= shared_with
 
 
 async def lead_for(
@@ -176,11 +191,17 @@ async def record_step(
 
 
 async def follow(
-    connection: AsyncConnection, lead: Case, taken: ActTaken, at: datetime, origin: str
+    connection: AsyncConnection,
+    lead: Case,
+    taken: ActTaken,
+    others: ActTaken,
+    at: datetime,
+    origin: str,
 ) -> None:
     """Do to all that joined a locked case what was done to it, and tell each asker.
 
-    ``origin`` is the case in whose thread a reply was written, which its asker has read there.
+    ``others`` is the act with the words that others may read. ``origin`` is the case that it was
+    done to: in its thread a reply may have been written, which its asker has read there.
     """
     if taken.act in lifecycle.ONE_CASE_ACTS:
         return
@@ -193,11 +214,10 @@ async def follow(
             about = counterpart(steps, taken.detail.about, await _steps(connection, case))
             if not about:
                 continue
+        done = taken if case.interaction_id == origin else others
         in_thread = taken.detail.in_thread and case.interaction_id == origin
-        detail = replace(taken.detail, about=about, in_thread=in_thread)
-        text = with_open_links(taken.text, taken.detail.open_links)
-        own = taken.text if case.interaction_id == origin else text
-        await _follow(connection, case, lead, replace(taken, text=own, detail=detail), at)
+        detail = replace(done.detail, about=about, in_thread=in_thread)
+        await _follow(connection, case, lead, replace(done, detail=detail), at)
 
 
 async def _follow(
@@ -302,24 +322,34 @@ def split_off(case: Case, reminders: ReminderSchedule, now: datetime) -> Case:
     )
 
 
+_NOT_FOR_ALL = tr(
+    "The other case was answered already, and that answer may quote pages that not everyone may "
+    "read. Answer this one by itself."
+)
+
+
 async def join_by_hand(
     connection: AsyncConnection,
     case: Case,
     lead: Case,
     actor: Actor,
-    open_links: frozenset[str],
+    shared_with: frozenset[InteractionId],
 ) -> Case:
     """Join a locked case, with those that joined it, to another locked one; return it.
 
-    Their askers get what was answered already, of its links the open ones.
+    Their askers get what was answered already. Raises ActRefused if one of them, or of those that
+    have it, may not read that.
     """
     now = utc_now()
-    steps = await _steps(connection, lead)
+    replies = standing_replies(await _steps(connection, lead))
+    both = [await are_all_among(connection, each, shared_with) for each in (case, lead)]
+    if replies and not all(both):
+        raise ActRefused(_NOT_FOR_ALL)
     followers = await lock_followers(connection, case)
     joined = [_joined(each, lead, now) for each in (case, *followers)]
     for each in joined:
         await connection.execute(update_case(each))
-        await _repeat_replies(connection, each, standing_replies(steps), open_links, now)
+        await _repeat_replies(connection, each, replies, now)
     await record_step(connection, joined[0], "join", now, actor)
     await connection.execute(
         insert_audit(case.tenant, actor.id, "join", case.interaction_id, detail=lead.interaction_id)
@@ -343,7 +373,6 @@ async def _repeat_replies(
     connection: AsyncConnection,
     case: Case,
     replies: Sequence[CaseStep],
-    open_links: frozenset[str],
     now: datetime,
 ) -> None:
     """Write replies into a case's history as they stand, and tell its asker.
@@ -353,8 +382,7 @@ async def _repeat_replies(
     for each in replies:
         key = case.interaction_id
         number = await connection.scalar(select_next_step_number(key)) or 1
-        text = with_open_links(each.text, open_links)
-        step = replace(each, interaction_id=key, number=number, text=text, detail=NO_DETAIL)
+        step = replace(each, interaction_id=key, number=number, detail=NO_DETAIL)
         await connection.execute(insert_step(case.tenant, step))
         await connection.execute(insert_webhook_event(case, number, now))
         await connection.execute(insert_notice(case, number, "asker", now))

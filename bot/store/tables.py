@@ -245,6 +245,7 @@ class EscalationRow(Table):
     level: Mapped[int] = mapped_column(Integer, server_default="1")
     joined_to: Mapped[str | None] = mapped_column(Text)
     join_key: Mapped[str] = mapped_column(String(64), server_default="")
+    join_scope: Mapped[str] = mapped_column(String(64), server_default="")
 
 
 class EscalationStepRow(Table):

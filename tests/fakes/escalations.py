@@ -163,7 +163,7 @@ class MemoryCases:
         case_id: InteractionId,
         lead_id: InteractionId,
         actor: Actor,
-        open_links: frozenset[str] = frozenset(),
+        shared_with: frozenset[InteractionId] = frozenset(),
     ) -> Case:
         self.cases[case_id] = replace(self.cases[case_id], joined_to=lead_id)
         return self.cases[case_id]

@@ -20,7 +20,9 @@ from bot.domain.ports import AnswersInquiries, Channel, Inbox, Interactions, Rep
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
+from bot.escalations.notifying_cases import NotifyingCases
 from bot.escalations.ports import Outbox
+from bot.escalations.shared_words import SharedWords
 from bot.store.database import Store
 from rag.parts import Translation
 from rag.pipeline import Pipeline
@@ -249,7 +251,7 @@ class Experts:
     async def act(
         self, case_id: InteractionId, act: Act, text: str = "", detail: ActDetail = NO_DETAIL
     ) -> None:
-        await self.store.escalations.act(self.tenant, case_id, act, ANNA, text, detail)
+        await self._cases().act(self.tenant, case_id, act, ANNA, text, detail)
 
     def pass_by(self, **amount: float) -> None:
         self.ahead += timedelta(**amount)
@@ -282,10 +284,15 @@ class Experts:
     def works(self) -> Casework:
         """Return what experts do and see, as every platform has it."""
         return Casework(
-            cases=self.store.escalations,
+            cases=self._cases(),
             interactions=self.store.interactions,
             readable=ReadsPages(PAGE_809),
         )
+
+    def _cases(self) -> NotifyingCases:
+        readable, hosts = ReadsPages(PAGE_809), frozenset({"wiki.example.com"})
+        words = SharedWords(self.store.interactions, readable, hosts)
+        return NotifyingCases(self.store.escalations, lambda: None, words)
 
     def _news(self, owner: str, outbox: Outbox) -> NoticeLoop:
         channel = self.channel()

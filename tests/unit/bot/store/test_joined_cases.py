@@ -10,12 +10,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import update
 
-from bot.domain.cases import ActDetail, Actor, Case, CaseQuery, Notice
+from bot.domain.cases import Act, ActDetail, Actor, Case, CaseQuery, Notice
 from bot.domain.errors import ActRefused, EscalationTaken
 from bot.domain.handoff import PERSON_REQUEST, person_request_id
 from bot.domain.interactions import Escalation, PostedRef, Trace
 from bot.domain.messages import Attachment, Intent, InteractionId, Message, Person, Thread
+from bot.escalations.history import standing_replies
 from bot.escalations.lifecycle import ReminderSchedule
+from bot.escalations.shared_words import WITHHELD
 from bot.store.database import Store, unopened
 from bot.store.tables import EscalationRow
 from tests.fakes.bot_ports import generic_outcome
@@ -24,6 +26,7 @@ from tests.fakes.record_rows import rows
 
 CLARA = Actor("clara", "Clara", "expert")
 DORA = Actor("dora", "Dora", "expert")
+OTHER = "Where do I get my parking permit extended?"
 QUESTION = "How do I extend my parking permit?"
 WEEK = ReminderSchedule(joins_within=timedelta(days=7))
 
@@ -65,6 +68,17 @@ async def case(store: Store, case_id: InteractionId) -> Case:
     found = await store.escalations.get("default", case_id)
     assert found is not None
     return found
+
+
+async def for_all(store: Store) -> ActDetail:
+    """Return the detail of an act whose words may go to all who asked until now."""
+    there = await store.escalations.find("default", CaseQuery(), limit=100)
+    return ActDetail(shared_with=frozenset(each.interaction_id for each in there))
+
+
+async def answer(store: Store, case_id: InteractionId, text: str = "At the desk.") -> None:
+    """Reply in words that everyone may read."""
+    await store.escalations.act("default", case_id, "reply", CLARA, text, await for_all(store))
 
 
 async def history(store: Store, case_id: InteractionId) -> list[str]:
@@ -188,7 +202,7 @@ async def test_only_cases_of_some_days_are_joined(store: Store) -> None:
 
 async def test_an_answered_case_is_joined_by_nobody_by_itself(store: Store) -> None:
     first = await ask(store, "anna")
-    await store.escalations.act("default", first, "reply", CLARA, "At the desk.")
+    await answer(store, first)
 
     assert (await case(store, await ask(store, "ben"))).joined_to is None
 
@@ -214,7 +228,7 @@ async def test_one_answer_goes_to_all_who_asked_in_their_threads(store: Store) -
     first, second = await ask(store, "anna"), await ask(store, "ben")
     await deliver(store)
 
-    await store.escalations.act("default", first, "reply", CLARA, "At the desk.")
+    await answer(store, first)
 
     told = to_askers(await deliver(store))
     assert told == sorted((each, "reply", "At the desk.") for each in (first, second))
@@ -227,38 +241,100 @@ async def test_whoever_answers_a_joined_case_answers_the_leading_one(
     first, second = await ask(store, "anna"), await ask(store, "ben")
     third = await ask(store, "carl")
 
-    await store.escalations.act("default", second, "reply", CLARA, "At the desk.")
+    await answer(store, second)
 
     told = to_askers(await deliver(store))
     assert told == sorted((each, "reply", "At the desk.") for each in (first, second, third))
 
 
-async def test_others_who_asked_get_only_the_open_links_of_a_reply(store: Store) -> None:
+async def test_words_that_others_may_not_read_answer_one_and_leave_them_waiting(
+    store: Store,
+) -> None:
+    first, second, third = [await ask(store, each) for each in ("anna", "ben", "carl")]
+    await deliver(store)
+
+    await store.escalations.act("default", first, "reply", CLARA, "As the closed page says.")
+
+    answered, leading = await case(store, first), await case(store, second)
+    assert (answered.status.state, answered.askers) == ("answered", 1)
+    assert (leading.joined_to, leading.status.state, leading.askers) == (None, "open", 2)
+    assert leading.due_at is not None
+    assert (await case(store, third)).joined_to == second
+    notices = await deliver(store)
+    assert to_askers(notices) == [(first, "reply", "As the closed page says.")]
+    assert ("lead", "people") in {(e.step, e.to) for e in notices if e.interaction_id == second}
+
+
+@pytest.mark.parametrize("act", ["reply", "resolve", "decline"])
+async def test_words_for_one_asker_who_joined_leave_the_leading_case_waiting(
+    store: Store, act: Act
+) -> None:
     first, second = await ask(store, "anna"), await ask(store, "ben")
-    words = "See https://wiki.example.com/open and https://wiki.example.com/closed."
-    detail = ActDetail(open_links=frozenset({"https://wiki.example.com/open"}))
 
-    await store.escalations.act("default", first, "reply", CLARA, words, detail)
+    await store.escalations.act("default", second, act, CLARA, "As the closed page says.")
 
-    told = {case_id: text for case_id, _, text in to_askers(await deliver(store))}
-    assert told[first] == words
-    assert "/open" in told[second]
-    assert "/closed" not in told[second]
+    assert to_askers(await deliver(store)) == [(second, act, "As the closed page says.")]
+    waiting = await case(store, first)
+    assert (waiting.status.state, waiting.askers) == ("open", 1)
+    assert (await case(store, second)).joined_to is None
+    steps = [
+        each for key in (first, second) for each in await store.escalations.steps("default", key)
+    ]
+    assert [each.interaction_id for each in steps if each.text] == [second]
 
 
-async def test_without_knowing_the_open_links_others_get_none(store: Store) -> None:
+async def test_who_joins_while_an_answer_is_checked_is_not_told_it(store: Store) -> None:
+    first, second = await ask(store, "anna"), await ask(store, "ben")
+    checked = await for_all(store)
+    third = await ask(store, "carl")
+
+    await store.escalations.act("default", first, "reply", CLARA, "At the desk.", checked)
+
+    assert to_askers(await deliver(store)) == [(first, "reply", "At the desk.")]
+    assert (await case(store, second)).joined_to is None
+    assert (await case(store, third)).joined_to == second
+
+
+async def test_a_correction_that_others_may_not_read_takes_its_place_there(store: Store) -> None:
+    first, second = await ask(store, "anna"), await ask(store, "ben")
+    await answer(store, first, "At the disk.")
+    await deliver(store)
+    (said,) = [e for e in await store.escalations.steps("default", first) if e.step == "reply"]
+
+    about = ActDetail(about=said.number)
+    await store.escalations.act("default", first, "amend", CLARA, "See the closed page.", about)
+
+    told = {each: text for each, _, text in to_askers(await deliver(store))}
+    assert told == {first: "See the closed page.", second: WITHHELD}
+    (standing,) = standing_replies(await store.escalations.steps("default", second))
+    assert standing.text == WITHHELD
+
+
+async def test_words_that_others_may_not_read_are_left_out_of_a_reopening(store: Store) -> None:
+    first, second = await ask(store, "anna"), await ask(store, "ben")
+    await answer(store, first)
+    await deliver(store)
+
+    await store.escalations.act("default", first, "reopen", CLARA, "The closed page changed.")
+
+    told = {(each, text) for each, _, text in to_askers(await deliver(store))}
+    assert told == {(first, "The closed page changed."), (second, "")}
+
+
+async def test_what_experts_write_among_themselves_stays_whole(store: Store) -> None:
     first, second = await ask(store, "anna"), await ask(store, "ben")
 
-    await store.escalations.act("default", second, "reply", CLARA, "See https://wiki.example.com/x")
+    await store.escalations.act("default", second, "note", CLARA, "On the closed page.")
+    why = "It is on the closed page."
+    await store.escalations.act("default", second, "assign", CLARA, why, ActDetail(DORA))
 
-    told = {case_id: text for case_id, _, text in to_askers(await deliver(store))}
-    assert "https" in told[second]
-    assert "https" not in told[first]
+    steps = await store.escalations.steps("default", first)
+    assert [each.text for each in steps if each.text] == ["On the closed page.", why]
 
 
 async def test_a_reply_in_the_thread_of_one_asker_is_sent_to_the_others(store: Store) -> None:
     first, second = await ask(store, "anna"), await ask(store, "ben")
-    there = ActDetail(in_thread=True)
+    there = replace(await for_all(store), in_thread=True)
 
     await store.escalations.act("default", second, "reply", CLARA, "At the desk.", there)
 
@@ -273,11 +349,11 @@ async def test_a_correction_reaches_each_reply_that_was_sent(store: Store) -> No
     first, second = await ask(store, "anna"), await ask(store, "ben")
     await store.escalations.act("default", first, "claim", CLARA)
     await store.escalations.act("default", first, "note", CLARA, "Asked the desk.")
-    await store.escalations.act("default", first, "reply", CLARA, "At the disk.")
+    await answer(store, first, "At the disk.")
     await deliver(store)
     (said,) = [e for e in await store.escalations.steps("default", first) if e.step == "reply"]
 
-    about = ActDetail(about=said.number)
+    about = replace(await for_all(store), about=said.number)
     await store.escalations.act("default", first, "amend", CLARA, "At the desk.", about)
 
     told = [each for each in await deliver(store) if each.to == "asker"]
@@ -301,7 +377,7 @@ async def test_a_note_for_experts_stays_with_the_leading_case(store: Store) -> N
 @pytest.mark.parametrize("act", ["claim", "assign", "decline", "resolve"])
 async def test_each_asker_is_told_what_becomes_of_the_question(store: Store, act: str) -> None:
     first, second = await ask(store, "anna"), await ask(store, "ben")
-    detail = ActDetail(DORA) if act == "assign" else ActDetail()
+    detail = ActDetail(DORA) if act == "assign" else await for_all(store)
 
     await store.escalations.act("default", first, act, CLARA, "Because.", detail)  # type: ignore[arg-type]
 
@@ -324,7 +400,7 @@ async def test_an_asker_who_closes_the_question_leaves_the_others(store: Store) 
     ben = Actor("ben", "Ben", "asker")
 
     await store.escalations.act("default", second, "resolve", ben)
-    await store.escalations.act("default", first, "reply", CLARA, "At the desk.")
+    await answer(store, first)
 
     told = to_askers(await deliver(store))
     assert told == [(first, "reply", "At the desk.")]
@@ -349,7 +425,7 @@ async def test_another_leads_when_the_leading_asker_goes(store: Store, *, withdr
     assert (await case(store, third)).joined_to == second
     notices = await deliver(store)
     assert ("lead", "people") in {(e.step, e.to) for e in notices if e.interaction_id == second}
-    await store.escalations.act("default", second, "reply", CLARA, "At the desk.")
+    await answer(store, second)
     told = to_askers(await deliver(store))
     assert told == sorted((each, "reply", "At the desk.") for each in (second, third))
 
@@ -374,7 +450,7 @@ async def test_a_withdrawn_joined_case_leaves_no_trace_at_the_leading_one(
 
 async def test_a_case_is_joined_by_hand_and_parted_again(store: Store) -> None:
     first = await ask(store, "anna")
-    other = await ask(store, "ben", "Where do I get my parking permit extended?")
+    other = await ask(store, "ben", OTHER)
 
     joined = await store.escalations.join("default", other, first, CLARA)
     assert (joined.joined_to, (await case(store, first)).askers) == (first, 2)
@@ -388,20 +464,93 @@ async def test_a_case_is_joined_by_hand_and_parted_again(store: Store) -> None:
 
 async def test_who_is_joined_to_an_answered_case_gets_its_answer(store: Store) -> None:
     first = await ask(store, "anna")
-    await store.escalations.act("default", first, "reply", CLARA, "At the desk.")
-    other = await ask(store, "ben", "Where do I get my parking permit extended?")
+    await answer(store, first)
+    other = await ask(store, "ben", OTHER)
     await deliver(store)
 
-    await store.escalations.join("default", other, first, DORA)
+    shared = (await for_all(store)).shared_with
+    await store.escalations.join("default", other, first, DORA, shared)
 
     assert to_askers(await deliver(store)) == [(other, "reply", "At the desk.")]
     assert (await case(store, other)).status.state == "answered"
 
 
+async def test_who_may_not_read_an_answer_is_not_joined_to_it(store: Store) -> None:
+    first = await ask(store, "anna")
+    shared = (await for_all(store)).shared_with
+    await answer(store, first)
+    other = await ask(store, "ben", OTHER)
+    await deliver(store)
+
+    for known in (frozenset[InteractionId](), shared, frozenset({other})):
+        with pytest.raises(ActRefused):
+            await store.escalations.join("default", other, first, DORA, known)
+
+    assert to_askers(await deliver(store)) == []
+    assert (await case(store, other)).joined_to is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        asked_by("ben", OTHER, private=False, channel="C1"),
+        replace(asked_by("ben", OTHER), thread=Thread("teams", "default", "D-ben", "t-ben")),
+        replace(asked_by("ben", OTHER), author=Person("ben", outsider="guest")),
+        replace(asked_by("ben", OTHER), author=Person("ben", outsider="other company")),
+    ],
+    ids=["elsewhere", "other platform", "guest", "other company"],
+)
+async def test_nobody_joins_by_hand_what_could_not_join_by_itself(
+    store: Store, other: Message
+) -> None:
+    first, second = await ask(store, "anna"), await hand_over(store, other)
+
+    for case_id, lead in ((second, first), (first, second)):
+        with pytest.raises(ActRefused):
+            await store.escalations.join("default", case_id, lead, CLARA)
+
+
+async def test_cases_of_two_channels_or_two_groups_of_experts_are_not_joined(store: Store) -> None:
+    first = await ask(store, "anna", private=False, channel="C1")
+    there = await ask(store, "ben", OTHER, private=False, channel="C2")
+    put_to_hr = await ask(store, "carl", OTHER, people="CHR", private=False, channel="C1")
+    fits = await ask(store, "dan", OTHER, private=False, channel="C1")
+
+    for case_id in (there, put_to_hr):
+        with pytest.raises(ActRefused):
+            await store.escalations.join("default", case_id, first, CLARA)
+    joined = await store.escalations.join("default", fits, first, CLARA)
+    assert joined.joined_to == first
+
+
+async def test_two_guests_and_cases_of_before_the_update_are_not_joined(store: Store) -> None:
+    guests = [
+        replace(asked_by(each, text), author=Person(each, outsider="guest"))
+        for each, text in (("anna", QUESTION), ("ben", OTHER))
+    ]
+    first, second = [await hand_over(store, each) for each in guests]
+    third, fourth = await ask(store, "carl"), await ask(store, "dan", OTHER)
+    async with store.transactions.writing() as connection:
+        await connection.execute(update(EscalationRow).values(join_scope=""))
+
+    for case_id, lead in ((second, first), (fourth, third)):
+        with pytest.raises(ActRefused):
+            await store.escalations.join("default", case_id, lead, CLARA)
+
+
+@pytest.mark.parametrize("act", ["resolve", "decline"])
+async def test_no_case_is_closed_unanswered_by_joining_a_closed_one(store: Store, act: Act) -> None:
+    first, second = await ask(store, "anna"), await ask(store, "ben", OTHER)
+    await store.escalations.act("default", first, act, CLARA, "Done.")
+
+    with pytest.raises(ActRefused):
+        await store.escalations.join("default", second, first, CLARA)
+
+
 async def test_a_case_with_others_joins_with_them(store: Store) -> None:
     first = await ask(store, "anna")
-    other = await ask(store, "ben", "Where do I get my parking permit extended?")
-    third = await ask(store, "carl", "Where do I get my parking permit extended?")
+    other = await ask(store, "ben", OTHER)
+    third = await ask(store, "carl", OTHER)
 
     await store.escalations.join("default", other, first, CLARA)
 
@@ -411,7 +560,7 @@ async def test_a_case_with_others_joins_with_them(store: Store) -> None:
 
 async def test_a_case_joins_neither_itself_nor_a_joined_nor_a_taken_one(store: Store) -> None:
     first, second = await ask(store, "anna"), await ask(store, "ben")
-    other = await ask(store, "carl", "Where do I get my parking permit extended?")
+    other = await ask(store, "carl", OTHER)
 
     for case_id, lead in [(first, first), (other, second), (second, other)]:
         with pytest.raises(ActRefused):
@@ -449,7 +598,7 @@ async def test_all_who_ask_at_once_are_one_case_and_all_are_answered(store: Stor
         return_exceptions=True,
     )
     (left,) = await store.escalations.find("default", CaseQuery(leading=True), limit=10)
-    await store.escalations.act("default", left.interaction_id, "reply", CLARA, "At the desk.")
+    await answer(store, left.interaction_id)
     told = to_askers(await deliver(store))
     answered = {case_id for case_id, step, _ in told if step == "reply"}
     assert answered == set(found) - {leading.interaction_id}
