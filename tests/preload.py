@@ -9,7 +9,7 @@ import gc
 from functools import cache
 from importlib import import_module
 
-from bot.answering.routing.languages import LanguageDetector
+from bot.answering.routing.languages import load_model
 from bot.web import api
 
 # Not onnxruntime: it starts a thread when it is imported.
@@ -30,6 +30,6 @@ for name in (
 
 setattr(api, "openapi_document", cache(api.openapi_document))  # noqa: B010 - it has no other way
 api.openapi_document()
-LanguageDetector("en")
+load_model()
 gc.collect()
 gc.freeze()

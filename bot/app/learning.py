@@ -31,6 +31,7 @@ from bot.app.learning_jobs import (
 from bot.domain.errors import StoreUnavailable
 from bot.domain.ports import Channel, Directory
 from bot.domain.settings import Settings
+from bot.domain.texts import load_catalogue
 from bot.learning import (
     answer_library,
     certificate_watch,
@@ -144,6 +145,7 @@ def build_learning(
         CorrectedPages(settings.tenant, store.corrections, components.index),
         directory,
         public_url=settings.public_url,
+        language=load_catalogue(settings.ui_language).default,
     )
     jobs = (
         build_gap_job(settings, components, store, channels).job(),

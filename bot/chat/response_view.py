@@ -53,7 +53,7 @@ _UNCONFIRMED = tr("Pages that may help (not confirmed)")
 _MOST_CASE_PAGES = 5
 _LABEL_LENGTH = 150
 _REMARK_LENGTH = 300
-COMPOSED_NOTE = tr("AI-generated, checked against its sources.")
+COMPOSED_NOTE = tr("AI-composed, checked against its sources.")
 """Shown below what a model composed; not where the wiki is quoted."""
 
 _SPACE_LENGTH = 60

@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 import structlog
 
+from bot.answering.routing.languages import is_correction, texts_in
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.interactions import Delivery, Interaction, Outcome, Reply
 from bot.domain.messages import InteractionId, Platform
@@ -39,8 +40,7 @@ _RETRY_FOR = timedelta(hours=24)
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 _RUN_PAUSE = timedelta(minutes=2)
-_BEGIN = "Updated "
-_END = "Ask again for the present answer."
+_ENDING_OF_0_2 = "Ask again for the present answer."
 _ACTOR = "job:corrections"
 _TOLD: frozenset[CorrectionState] = frozenset({"told", "noted", "refused"})
 
@@ -147,15 +147,9 @@ class CorrectionLimits:
     per_day: int
 
 
-def correction_line(fate: QuoteFate, at: datetime) -> str:
-    """Return the line of a corrected answer; it says nothing of the page."""
-    day = f"{at.day} {at:%B}"
-    if fate == "closed":
-        return (
-            f"{_BEGIN}{day}: the page this came from is gone or not open here any more, so the "
-            f"answer is not shown. {_END}"
-        )
-    return f"{_BEGIN}{day}: the page this came from has changed. {_END}"
+def correction_line(fate: QuoteFate, at: datetime, language: str = "") -> str:
+    """Return the line of a corrected answer in the language of its question."""
+    return texts_in(language).correction.line(at, closed=fate == "closed")
 
 
 def with_correction(outcome: Outcome, line: str) -> Outcome:
@@ -165,7 +159,8 @@ def with_correction(outcome: Outcome, line: str) -> Outcome:
 
 
 def _is_correction(remark: str) -> bool:
-    return remark.startswith(_BEGIN) and remark.endswith(_END)
+    of_0_2 = remark.startswith("Updated ") and remark.endswith(_ENDING_OF_0_2)
+    return of_0_2 or is_correction(remark)
 
 
 class CorrectionDelivery:
@@ -260,7 +255,7 @@ class CorrectionDelivery:
         )
         if fate == "there":
             return await self._settle(due, "back", now)
-        line = correction_line(fate, due.found_at)
+        line = correction_line(fate, due.found_at, _language_of(asked))
         asked = await self._record.remark(
             self._tenant, asked.id, lambda outcome: with_correction(outcome, line)
         )
@@ -283,7 +278,8 @@ class CorrectionDelivery:
             asked.message,
             with_public_links(shown, self._public_url),
         )
-        note = f"About my answer of {asked.created_at.day} {asked.created_at:%B}: {_note(shown)}"
+        texts = texts_in(_language_of(asked)).correction
+        note = texts.about(asked.created_at, _note(shown))
         try:
             await _in_time(channel.correct(delivery, asked.posted))
         except DeliveryRefused as refused:
@@ -339,6 +335,10 @@ def _shown(outcome: Outcome, fate: QuoteFate, line: str) -> Outcome:
     if fate == "changed":
         return outcome
     return replace(outcome, response=Reply(line, tone="generic"), private=None, remarks=())
+
+
+def _language_of(asked: Interaction) -> str:
+    return asked.outcome.trace.route.language if asked.outcome else ""
 
 
 def _note(shown: Outcome) -> str:

@@ -12,10 +12,11 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Protocol, runtime_checkable
 
 from bot.answering.asker_identity import EVERYONE_PRINCIPALS, Reader
-from bot.domain.formatting import counted
 from bot.domain.messages import Person, Platform
 from bot.domain.ports import Directory
 from bot.domain.record_reports import EVERYTHING, Scope, Span
+from bot.domain.texts import ENGLISH, Language, Text, join_texts, tr, trn
+from bot.domain.texts.dates import long_date, spoken_date
 from bot.learning.corrected_pages import ShownCorrections
 from bot.learning.gap_views import NearPage, ShownGap
 from bot.learning.gaps import GapQuery
@@ -199,7 +200,10 @@ class Schedule:
 
 
 class DigestWriter:
-    """Writes digests of one tenant; ``public_url`` is where the board is, None if not known."""
+    """Writes digests of one tenant in a language.
+
+    ``public_url`` is where the board is, None if not known.
+    """
 
     def __init__(
         self,
@@ -211,8 +215,10 @@ class DigestWriter:
         directory: Directory,
         *,
         public_url: str | None,
+        language: Language = ENGLISH,
     ) -> None:
         self._tenant = tenant
+        self._language = language
         self._record = record
         self._gaps = gaps
         self._pages = pages
@@ -227,27 +233,29 @@ class DigestWriter:
         found = (await self._gaps.listed(open_, viewer, limit=MOST_GAPS)).gaps
         month = Span(until - timedelta(days=30), until)
         stale = await self._pages.stale(month, viewer.reader.principals)
-        day = f"{until:%A}, {until.day} {until:%B}"
+        day = spoken_date(until)
         told = await self._corrected.listed(viewer.reader, _MOST_CORRECTED, since=since)
         corrected = list(_corrected_lines(told, wanted.owner))
         if wanted.owner:
             own = (
-                ("Pages of yours to mend:", list(_page_lines(found, stale, wanted.owner))),
-                ("Answers corrected because your pages changed:", corrected),
+                (tr("Your pages to update:"), list(_page_lines(found, stale, wanted.owner))),
+                (tr("Answers corrected because your pages changed:"), corrected),
             )
-            return _digest(f"Frontdesk, your pages, the week to {day}", own, _OWNERS_ENDING)
+            subject = tr("Frontdesk, your pages: week to {day}", day=day)
+            return _digest(subject, own, _OWNERS_ENDING, self._language)
         waiting = await self._record.open_since(self._tenant)
         sections = (
-            ("What people asked and the wiki lacks:", list(map(self._gap_line, found))),
-            ("Pages to mend:", list(_page_lines(found, stale))),
-            ("Answers corrected because their pages changed:", corrected),
-            ("Cases that wait:", list(self._case_lines(waiting, until))),
-            ("What improved:", await self._improved(viewer, since, until)),
+            (tr("Questions the wiki doesn't answer:"), list(map(self._gap_line, found))),
+            (tr("Pages to update:"), list(_page_lines(found, stale))),
+            (tr("Answers corrected because their pages changed:"), corrected),
+            (tr("Open cases:"), list(self._case_lines(waiting, until))),
+            (tr("What got better:"), await self._improved(viewer, since, until)),
         )
+        subject = tr("Frontdesk: week to {day}", day=day)
         ending = _ENDING.get(wanted.platform, _USUAL_ENDING)
-        return _digest(f"Frontdesk, the week to {day}", sections, ending)
+        return _digest(subject, sections, ending, self._language)
 
-    async def _improved(self, viewer: Viewer, since: datetime, until: datetime) -> list[str]:
+    async def _improved(self, viewer: Viewer, since: datetime, until: datetime) -> list[Text]:
         over = GapQuery(Span(until - _QUARTER, until), frozenset({"closed"}), recent_first=True)
         closed = (await self._gaps.listed(over, viewer, limit=_CLOSED_SEEN)).gaps
         live = await self._record.answers_live_since(self._tenant, since)
@@ -260,77 +268,121 @@ class DigestWriter:
         principals = await self._directory.principals(self._tenant, person) | {EVERYONE}
         return Viewer(frozenset({person.id, person_key(person)}), Reader(principals))
 
-    def _gap_line(self, gap: ShownGap) -> str:
-        near = f"words not shown, near \u201c{gap.pages[0].title}\u201d" if gap.pages else ""
-        name = f"\u201c{gap.name}\u201d" if gap.name else near or "words not shown"
-        asked = counted(gap.summary.questions, "question")
-        people = counted(gap.summary.people, "person", "people")
-        return f"\u2022 {name}: {asked} by {people}{self._link(f'/board/gaps/{gap.summary.id}')}"
+    def _gap_line(self, gap: ShownGap) -> Text:
+        asked = trn("{n} question", "{n} questions", gap.summary.questions)
+        people = trn("{n} person", "{n} people", gap.summary.people)
+        line = tr(
+            "\u2022 {name}: {questions} from {people}",
+            name=_name(gap),
+            questions=asked,
+            people=people,
+        )
+        return self._with_link(line, f"/board/gaps/{gap.summary.id}")
 
-    def _case_lines(self, opened: Sequence[datetime], now: datetime) -> Iterator[str]:
+    def _case_lines(self, opened: Sequence[datetime], now: datetime) -> Iterator[Text]:
         if not opened:
             return
         ages = [now - at for at in opened]
         old = sum(age > _WEEK for age in ages)
         fresh = sum(age <= timedelta(days=1) for age in ages)
-        link = self._link("/board/escalations")
-        yield (
-            f"\u2022 {len(ages)} in all: {fresh} of the last day, {len(ages) - fresh - old} up to "
-            f"a week old, {old} older{link}"
+        line = tr(
+            "\u2022 {total} in all: {fresh} from the last 24 hours, {week} up to a week old, "
+            "{old} older",
+            total=len(ages),
+            fresh=fresh,
+            week=len(ages) - fresh - old,
+            old=old,
         )
+        yield self._with_link(line, "/board/escalations")
 
-    def _link(self, path: str) -> str:
-        return f" {self._public_url}{path}" if self._public_url else ""
+    def _with_link(self, line: Text, path: str) -> Text:
+        return join_texts(" ", (line, f"{self._public_url}{path}")) if self._public_url else line
 
 
-_ENDING: Mapping[Platform, str] = {
-    "slack": "No more of these here: /frontdesk digest off",
-    EMAIL: "No more of these: switch it off on the board, Insights, Weekly digest.",
+_ENDING: Mapping[Platform, Text] = {
+    "slack": tr("To stop these messages here: /frontdesk digest off"),
+    EMAIL: tr("To stop these mails: on the board, under Insights, Weekly digest."),
 }
-_OWNERS_ENDING = "No more of these: switch it off in Frontdesk's web chat, under /me."
-_USUAL_ENDING = "No more of these here: write \u201cdigest off\u201d to me."
+_OWNERS_ENDING = tr("To stop these messages: in Frontdesk\u2019s web chat, under /me.")
+_USUAL_ENDING = tr("To stop these messages here: write \u201cdigest off\u201d to me.")
 
 
-def _digest(subject: str, sections: Sequence[tuple[str, Sequence[str]]], ending: str) -> Digest:
-    kept = tuple((heading, tuple(lines)) for heading, lines in sections if lines)
-    return Digest(subject, kept, ending)
+def _digest(
+    subject: Text, sections: Sequence[tuple[Text, Sequence[Text]]], ending: Text, language: Language
+) -> Digest:
+    kept = tuple(
+        (language.text(heading), tuple(map(language.text, lines)))
+        for heading, lines in sections
+        if lines
+    )
+    return Digest(language.text(subject), kept, language.text(ending))
+
+
+def _name(gap: ShownGap) -> Text:
+    if gap.name:
+        return tr("\u201c{name}\u201d", name=gap.name)
+    if gap.pages:
+        return tr("question not shown, close to \u201c{title}\u201d", title=gap.pages[0].title)
+    return tr("question not shown")
 
 
 def _page_lines(
     gaps: Sequence[ShownGap], stale: Sequence[CitedPage], owner: str = ""
-) -> Iterator[str]:
+) -> Iterator[Text]:
     """Yield pages near what is lacking, then old ones that answer much, each with its owner."""
     pages = [each for gap in gaps for each in gap.pages[:1]]
     near = {each.url: each for each in pages if not owner or each.owner == owner}
     stale = [each for each in stale if not owner or each.page.owner == owner]
     for page in list(near.values())[:MOST_PAGES]:
-        yield f"\u2022 {page.title} ({_owner(page)}), near what was not answered"
+        yield tr("\u2022 {page}: close to an unanswered question", page=_page(page))
     for cited in [each for each in stale if each.page.url not in near][:MOST_PAGES]:
-        changed = cited.page.updated_at
-        since = f", unchanged since {changed.day} {changed:%B %Y}" if changed else ""
-        answers = counted(cited.answers, "answer")
-        yield f"\u2022 {cited.page.title} ({_owner(cited.page)}){since}, cited by {answers}"
+        name, answers = _page(cited.page), trn("{n} answer", "{n} answers", cited.answers)
+        if changed := cited.page.updated_at:
+            yield tr(
+                "\u2022 {page}: unchanged since {day}, cited by {answers}",
+                page=name,
+                day=long_date(changed),
+                answers=answers,
+            )
+        else:
+            yield tr("\u2022 {page}: cited by {answers}", page=name, answers=answers)
 
 
-def _corrected_lines(found: Sequence[ShownCorrections], owner: str = "") -> Iterator[str]:
+def _corrected_lines(found: Sequence[ShownCorrections], owner: str = "") -> Iterator[Text]:
     """Yield the pages because of which answers were corrected, and how many askers were told."""
     shown = [(each.page, each.counts) for each in found]
     named = [(page, of) for page, of in shown if page and (not owner or page.owner == owner)]
     for page, of in [each for each in named if each[1].told + each[1].noted][:MOST_PAGES]:
-        answers = [f"{counted(of.told, 'answer')} edited"] if of.told else []
-        notes = [f"{counted(of.noted, 'asker')} told privately"] if of.noted else []
-        yield f"\u2022 {page.title} ({_owner(page)}): {', '.join(answers + notes)}"
+        answers = [trn("{n} answer edited", "{n} answers edited", of.told)] if of.told else []
+        noted = trn("{n} asker notified privately", "{n} askers notified privately", of.noted)
+        notes = [noted] if of.noted else []
+        done = join_texts(", ", answers + notes)
+        yield tr("\u2022 {page}: {done}", page=_page(page), done=done)
 
 
-def _owner(page: NearPage) -> str:
-    return f"{page.space}, last edited by {page.owner}" if page.owner else page.space
+def _page(page: NearPage) -> Text:
+    if page.owner:
+        return tr(
+            "{title} ({space}, last edited by {owner})",
+            title=page.title,
+            space=page.space,
+            owner=page.owner,
+        )
+    return tr("{title} ({space})", title=page.title, space=page.space)
 
 
-def _improved(closed: Sequence[ShownGap], since: datetime, live: int) -> Iterator[str]:
+def _improved(closed: Sequence[ShownGap], since: datetime, live: int) -> Iterator[Text]:
     lately = [each for each in closed if each.summary.state_at >= since]
-    named = [f"\u201c{each.name}\u201d" for each in lately if each.name]
+    named = [tr("\u201c{name}\u201d", name=each.name) for each in lately if each.name]
     if lately:
-        which = f": {', '.join(named[:MOST_GAPS])}" if named else ""
-        yield f"\u2022 {counted(len(lately), 'gap')} answered now{which}"
+        count = trn(
+            "\u2022 {n} gap in the wiki closed", "\u2022 {n} gaps in the wiki closed", len(lately)
+        )
+        names = join_texts(", ", named[:MOST_GAPS])
+        yield join_texts(": ", (count, names)) if named else count
     if live:
-        yield f"\u2022 {counted(live, 'answer')} of your people given by Frontdesk"
+        yield trn(
+            "\u2022 {n} answer by your experts now in use",
+            "\u2022 {n} answers by your experts now in use",
+            live,
+        )

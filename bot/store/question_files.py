@@ -1,7 +1,8 @@
 """Files that came with questions: kept until the question is answered or withdrawn.
 
-Slack and Teams keep their own; the web chat has nowhere else to. The statements that delete them
-are those of every text of a question (WITH_WORDS), and of its end (``StoredWork``).
+Slack and Teams keep their own; the web chat and the REST API have nowhere else to. The statements
+that delete them are those of every text of a question (WITH_WORDS), and of its end
+(``StoredWork``).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from bot.domain.messages import Attachment, Message, Platform, content_sent_alon
 from bot.store.connections import Transactions
 from bot.store.tables import Table
 
-KEPT_HERE: frozenset[Platform] = frozenset({"web"})
+KEPT_HERE: frozenset[Platform] = frozenset({"web", "rest"})
 """The platforms whose files the record keeps; others are asked for theirs."""
 
 _KEPT = "record:"

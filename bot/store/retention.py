@@ -76,15 +76,15 @@ class StoredRetention:
     async def sweep(self, now: datetime, days: int) -> RetentionResult:
         """Delete what ended more than ``days`` before ``now``; 0 days keeps everything.
 
-        Messages refused by a limit, and notes that one was answered as a command, are deleted after
-        REFUSED_KEPT in any case; no answer is saved
-        for others longer than LONGEST_HOURS. Usage and audit rows stay; old usage rows lose person
-        and channel. Raises ValueError if ``now`` is naive.
+        Messages refused by a limit, and notes of commands seen in messages, are deleted after
+        REFUSED_KEPT in any case; no answer is saved for others longer than LONGEST_HOURS. Usage and
+        audit rows stay; old usage rows lose person and channel. Raises ValueError if ``now`` is
+        naive.
         """
         if now.tzinfo is None:
             raise ValueError(f"{now!r} has no zone. Give one, such as datetime.UTC.")
         await self._transactions.execute(drop_older_answers(now - timedelta(hours=LONGEST_HOURS)))
-        await self._transactions.execute(drop_seen_messages(now - REFUSED_KEPT))
+        await self._transactions.execute(drop_seen_commands(now - REFUSED_KEPT))
         refusals = Deletion(select_old_refusals, delete_interactions)
         refused = await self._in_chunks(refusals, now - REFUSED_KEPT)
         if days == 0:
@@ -123,7 +123,7 @@ def select_old_interactions(before: datetime, last: Key | None) -> Select[int]:
     return statement if last is None else statement.where(number > last[0])
 
 
-def drop_seen_messages(before: datetime) -> Delete:
+def drop_seen_commands(before: datetime) -> Delete:
     """Return the statement that deletes the notes of commands seen in messages before a time."""
     return delete(NoteRow).where(
         NoteRow.key.startswith(SEEN_COMMANDS, autoescape=True), NoteRow.at < before

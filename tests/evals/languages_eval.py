@@ -11,7 +11,7 @@ import argparse
 import asyncio
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -69,12 +69,12 @@ class Asked:
         return not self.row.gold.relevant.isdisjoint(pages[:within])
 
 
-def detection(is_word: Callable[[str], bool] | None) -> Iterator[str]:
+async def detection(is_word: Callable[[str], bool] | None) -> AsyncIterator[str]:
     """Yield, for each language, how many short questions are told to be in it, and misnamed."""
     detector = LanguageDetector("en", is_word)
     yield _row("short questions", "n", "right", "misnamed")
     for language, texts in tomllib.loads(SHORT.read_text("utf-8")).items():
-        told = [detector.foreign(text) for text in texts]
+        told = [await detector.foreign(text) for text in texts]
         right = "" if language == detector.wiki else language
         misnamed = sum(bool(each) and each != right for each in told)
         yield _row(language, len(texts), told.count(right), misnamed)
@@ -96,7 +96,7 @@ async def asked(prompts: Path | None) -> tuple[list[Asked], list[str], int]:
             done.append(Asked(row, case, desk.last, _distinct(pages), own))
             replay.next_question()
             show(number, len(rows))
-        told = list(detection(word_test(found.parts.embedder)))
+        told = [line async for line in detection(word_test(found.parts.embedder))]
     return done, told, len(replay.missing)
 
 

@@ -13,13 +13,12 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
-from bot.answering.admission import Admission, VouchedDirectory, with_admission_results
-from bot.answering.attachments import AttachmentReader
+from bot.answering.admission import with_admission_results
 from bot.answering.gate import load_gate
 from bot.answering.visibility import ReadablePassages
 from bot.domain.formatting import option_label
 from bot.domain.interactions import Clarification, Escalation, Outcome, Reply, Source, Trace
-from bot.domain.messages import FoundPassage, Inquiry, Intent, Policy, Stage
+from bot.domain.messages import FoundPassage, Inquiry, Intent, Stage
 from bot.domain.ports import AnswersInquiries, ReportStage
 from bot.domain.settings_loading import load_settings
 from bot.inbox.worker import WorkLimits
@@ -29,11 +28,11 @@ from bot.web.auth.security import mount_security
 from bot.web.chat.account import AccountPage
 from bot.web.chat.routes import mount_chat
 from rag.types import Chunk, Principal
-from tests.fakes.bot_ports import PdfOfText
 from tests.fakes.builders import chunk, route
 from tests.fakes.chat_context import ReadsEverything
 from tests.fakes.durable_inbox import inbox_over, running
 from tests.fakes.personal_data import personal_data
+from tests.fakes.question_files import admission_with_files
 
 VPN = chunk("Error 809 means that UDP 500 is blocked.\n\nCall IT.", url="/pages/IT/vpn.md")
 QUOTE = "Error 809 means that UDP 500 is blocked."
@@ -103,15 +102,11 @@ async def chat_app(
     readable: ReadablePassages | None = None,
 ) -> AsyncIterator[web.Application]:
     """Join the chat as the server does, but with a stand-in for the desk."""
-    admission = Admission(
-        store.interactions,
-        VouchedDirectory(),
-        Policy(),
-        store.policies,
-        reading=AttachmentReader({"web": store.files}, PdfOfText().text),
-    )
     opened = inbox_over(
-        store, desk=desk, admission=admission, limits=WorkLimits(drain_seconds=drain_seconds)
+        store,
+        desk=desk,
+        admission=admission_with_files(store),
+        limits=WorkLimits(drain_seconds=drain_seconds),
     )
     app = web.Application()
     mount_security(app, load_settings(FRONTDESK_DATA_DIR=data_dir))

@@ -23,6 +23,7 @@ from bot.domain.ports import AnswersInquiries, Inbox, Interactions
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.escalations.casework import Casework
+from bot.inbox.ports import Admits
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store, open_store, sqlite_url
 from bot.web import api
@@ -91,6 +92,7 @@ async def serving(
     settings: Settings,
     *,
     desk: AnswersInquiries | None = None,
+    admission: Admits | None = None,
     limits: WorkLimits | None = None,
     parts: Sequence[ComponentStatus] = PARTS,
     ask_seconds: float = 10,
@@ -106,7 +108,7 @@ async def serving(
     security = mount_security(
         app, settings, sessions=store.sessions, audits=store.audits, sample=sample
     )
-    opened = inbox_over(store, desk=desk, limits=limits or SOON)
+    opened = inbox_over(store, desk=desk, admission=admission, limits=limits or SOON)
 
     async def check_parts() -> Sequence[ComponentStatus]:
         return parts

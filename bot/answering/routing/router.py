@@ -106,7 +106,7 @@ class Router:
         if ruling and ruling.intent is Intent.HUMAN and was_asked_for_topic(history):
             return Route(Intent.HUMAN, 1.0, "rule", condense(text))
         history = self._about_something(history)
-        read = self._reader.by_rules(text, history)
+        read = await self._reader.by_rules(text, history)
         if self._mode == "llm" and not (ruling and ruling.empty):
             read = await self._reader.with_model(text, history, read)
             if read.intent is not None or not (ruling and ruling.intent is Intent.HUMAN):

@@ -122,7 +122,7 @@ class MessageReader:
         self._wiki = detector.wiki if detector else "en"
         self._prompt = load_prompt("understand")
 
-    def by_rules(self, text: str, history: tuple[Turn, ...]) -> Reading:
+    async def by_rules(self, text: str, history: tuple[Turn, ...]) -> Reading:
         """Return the message as a standalone question by rules; never raises.
 
         A self-contained message is only condensed, whatever the conversation was about. When that
@@ -130,7 +130,7 @@ class MessageReader:
         """
         question = condense(text)
         leaning = dependence(question, history)
-        language = self._detector.foreign(question) if self._detector else ""
+        language = await self._detector.foreign(question) if self._detector else ""
         if language:
             return Reading(question, certain=not history, language=language)
         if leaning != "leaning":
@@ -162,9 +162,9 @@ class MessageReader:
         tried = replace(tried, calls=(answered.call,))
         if answered.value is None:
             return replace(tried, notes=(_NO_ANSWER,))
-        return self._checked(answered.value, question, history, tried)
+        return await self._checked(answered.value, question, history, tried)
 
-    def _checked(
+    async def _checked(
         self, told: Understanding, question: str, history: tuple[Turn, ...], rules: Reading
     ) -> Reading:
         """Return the reading with each part of the model's that passes its checks."""
@@ -175,9 +175,11 @@ class MessageReader:
                 return replace(read, notes=(_NOT_USED,))
             sources = rewrite_sources(line, question, history)
             read = replace(read, question=line, certain=True, leaned_on=sources)
-        return self._translated(told, read, history)
+        return await self._translated(told, read, history)
 
-    def _translated(self, told: Understanding, read: Reading, history: tuple[Turn, ...]) -> Reading:
+    async def _translated(
+        self, told: Understanding, read: Reading, history: tuple[Turn, ...]
+    ) -> Reading:
         """Return the reading with the question in the wiki's language, where that is another."""
         tag = told.language.partition("-")[0].strip().lower()
         if self._wiki in {tag, ANY}:
@@ -185,7 +187,7 @@ class MessageReader:
         query = _one_line(told.search_query)
         if not query and not read.language:
             return read
-        foreign = self._detector.foreign(query) if self._detector else ""
+        foreign = await self._detector.foreign(query) if self._detector else ""
         if foreign or not keeps_particulars(query, read.question, history):
             return replace(read, notes=(_QUERY_NOT_USED,))
         language = tag if _TAG.fullmatch(tag) else read.language

@@ -138,9 +138,9 @@ class _BodyMatcher(AsyncListenerMatcher):
 
 
 def _match_directly(bolt: AsyncApp) -> None:
-    """Spare Bolt's own matchers all arguments but the body.
+    """Give Bolt's own matchers the body alone, the one argument that they take.
 
-    Bolt makes some thirty objects for each listener that it asks, a third of what an event costs.
+    Bolt builds every argument that a function could have, for each listener that it asks.
     """
     for listener in bolt._async_listeners:  # noqa: SLF001 - it has no other name
         matchers = listener.matchers

@@ -169,5 +169,5 @@ def _header(title: str) -> Block:
 def _case_text(case: CaseLine, now: datetime) -> str:
     status = join_texts("", ("_", escaped(status_line(case, now)), "_"))
     if case.link:
-        status = join_texts(" · ", (status, mrkdwn_link(case.link, tr("Open"))))
+        status = join_texts(" · ", (status, mrkdwn_link(case.link, tr("Show question"))))
     return join_texts("\n", (escaped(case.question), status))

@@ -41,6 +41,7 @@ from bot.web.api.schemas import VERSION
 from bot.web.api.shadow import SHADOW_OPERATIONS, ShadowApi
 from bot.web.pages import add_pages
 from bot.web.problems import ProblemDetails, allow_larger_body
+from bot.web.question_forms import FILE_LIMITS
 
 REFERENCE = "#/components/schemas/{model}"
 
@@ -253,6 +254,8 @@ def mount(
         handler = handlers[V1 if operation.deprecated else V2][operation.handler]
         if operation.handler in {"upload", "put_document"}:
             allow_larger_body(app, operation.path, documents.bounds.body)
+        elif operation.handler == "ask":
+            allow_larger_body(app, operation.path, FILE_LIMITS.body)
         if operation.method == "GET":
             app.router.add_get(operation.path, handler)
         else:

@@ -19,6 +19,7 @@ from bot.domain.health import CheckComponents
 from bot.domain.interactions import Feedback, Interaction, Outcome, new_feedback
 from bot.domain.messages import (
     Activity,
+    Attachment,
     InteractionId,
     Message,
     Person,
@@ -39,7 +40,7 @@ from bot.web.api.answers import (
     limit_problem,
     pipeline_of,
 )
-from bot.web.api.operations import V1, V2
+from bot.web.api.operations import FORM, V1, V2
 from bot.web.api.requests import (
     IDEMPOTENCY_KEY,
     body_of,
@@ -48,6 +49,7 @@ from bot.web.api.requests import (
     idempotency_key,
     invalid_field,
     json_reply,
+    question_of_form,
     user_of_query,
 )
 from bot.web.auth.identity import (
@@ -109,10 +111,10 @@ class InteractionsApi:
 
     async def ask(self, request: web.Request) -> web.Response:
         """Answer a question."""
-        asked = await body_of(request, schemas.Ask)
+        asked, files = await self._asked(request)
         key = idempotency_key(request)
         person = person_of(request, claimed_user(asked.user))
-        message = self._message(asked, person, key)
+        message = self._message(asked, files, person, key)
         interaction_id = await self.inbox.accept(message)
         conversation = message.thread.id
         if key is not None:
@@ -235,7 +237,19 @@ class InteractionsApi:
         )
         return json_reply(body, 503 if failed else 200)
 
-    def _message(self, asked: schemas.Ask, person: Person, key: str | None) -> Message:
+    async def _asked(self, request: web.Request) -> tuple[schemas.Ask, tuple[Attachment, ...]]:
+        """Read a question and its files. Raises Problem."""
+        if request.content_type == FORM:
+            return await question_of_form(request, self.settings.data_dir)
+        return await body_of(request, schemas.Ask), ()
+
+    def _message(
+        self,
+        asked: schemas.Ask,
+        files: tuple[Attachment, ...],
+        person: Person,
+        key: str | None,
+    ) -> Message:
         """Build the message; conversation ids are scoped to the person."""
         conversation = asked.conversation_id or str(uuid.uuid4())
         return Message(
@@ -245,6 +259,7 @@ class InteractionsApi:
             text=asked.question,
             received_at=datetime.now(UTC),
             private=True,
+            attachments=files,
             search_filters=SearchFilters(
                 None if asked.spaces is None else frozenset(asked.spaces), asked.source_type
             ),
@@ -262,15 +277,11 @@ class InteractionsApi:
     async def _first_with_key(self, interaction_id: InteractionId, message: Message) -> str:
         """Return the conversation of the first request with this idempotency key.
 
-        Raises Problem (409) when that request asked another question, with other filters or of
-        another model.
+        Raises Problem (409) when that request asked another question, with other files or filters
+        or of another model.
         """
         first = await self.interactions.get(interaction_id)
-        if first is not None and (
-            first.message.text not in {message.text, NOT_KEPT}
-            or first.message.search_filters != message.search_filters
-            or first.message.model != message.model
-        ):
+        if first is not None and not _same_request(first.message, message):
             raise problem(
                 409,
                 f"This {IDEMPOTENCY_KEY} was used for another question.",
@@ -322,7 +333,7 @@ class InteractionsApi:
             stage=activity.stage.value,
             pages=activity.pages,
             conversation_id=interaction.message.thread.id,
-            question=interaction.message.text,
+            question=interaction.message.asked,
             created_at=interaction.created_at,
         )
 
@@ -342,3 +353,15 @@ class InteractionsApi:
 
 def _may_read(request: web.Request, feedback: Feedback) -> bool:
     return identities_of(request).sees_all(request) or feedback.person_id == person_of(request).id
+
+
+def _same_request(first: Message, again: Message) -> bool:
+    """Return whether two messages are the same request; of files, contents are not compared."""
+    same = first.search_filters == again.search_filters and first.model == again.model
+    if first.text == NOT_KEPT:
+        return same
+    return same and first.text == again.text and _told(first) == _told(again)
+
+
+def _told(message: Message) -> list[tuple[str, str, int]]:
+    return [(each.name, each.media_type, each.size) for each in message.attachments]

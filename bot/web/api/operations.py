@@ -24,7 +24,7 @@ PROBLEMS: Mapping[int, str] = {
     403: "Not from this host or origin, or not as this user, or there is no admin token.",
     404: "There is none, or none of the caller's.",
     409: "It contradicts what was sent or done before.",
-    413: "Longer than is taken: 1 MB, or what MAX_UPLOAD_MB allows a document.",
+    413: "Longer than is taken: 1 MB, 2 MB a file, or what MAX_UPLOAD_MB allows a document.",
     415: "The body is not of a content type that is taken here.",
     422: "A field has a wrong value: which, what, and the cure.",
     429: "A rate or a budget is used up; `Retry-After` says in how many seconds there is more.",
@@ -33,6 +33,7 @@ PROBLEMS: Mapping[int, str] = {
     504: "The answer takes too long; `poll` says where it will be.",
 }
 
+FORM = "multipart/form-data"
 TOO_MANY = 429
 WITH_BODY = (400, 413, 415, 422)
 ALWAYS_POSSIBLE = (401, 403, 500, 503)
@@ -153,6 +154,7 @@ INTERACTION_OPERATIONS = (
         (*WITH_BODY, *ALWAYS_POSSIBLE, 404, 409, 429, 504),
         schemas.Ask,
         (KEY,),
+        other_bodies={FORM: schemas.AskForm},
     ),
     Operation(
         "interaction",

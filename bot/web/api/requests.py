@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from bot.domain.messages import Attachment
 from bot.web.api import schemas
 from bot.web.api.schemas import User
 from bot.web.auth.identity import ClaimedUser
 from bot.web.problems import FieldProblem, Problem, problem
+from bot.web.question_forms import receive_files
 
 
 def json_reply(
@@ -41,12 +44,31 @@ async def body_of(request: web.Request, shape: type[Model]) -> Model:
     return parse_json(await request.read(), shape)
 
 
-def parse_json(body: bytes, shape: type[Model]) -> Model:
-    """Validate a JSON body. Raises Problem: 400 or 422."""
+def parse_json(body: bytes | str, shape: type[Model]) -> Model:
+    """Validate JSON. Raises Problem: 400 or 422."""
     try:
         return shape.model_validate_json(body)
     except ValidationError as error:
         raise _validation_problem(error, shape) from error
+
+
+async def question_of_form(
+    request: web.Request, data_dir: Path
+) -> tuple[schemas.AskAboutFiles, tuple[Attachment, ...]]:
+    """Read a question that is a field of a form, and the form's files.
+
+    Raises Problem (400, 413, 422), StoreUnavailable.
+    """
+    fields, files = await receive_files(request, data_dir)
+    known = "Known are ask and file."
+    for name in fields.keys() - {"ask"}:
+        raise invalid_field(name, fields[name], "is not known", f"Leave it out. {known}")
+    if "ask" not in fields:
+        raise invalid_field("ask", None, "is missing", f"Send the question as JSON. {known}")
+    asked = parse_json(fields["ask"], schemas.AskAboutFiles)
+    if not asked.question and not files:
+        raise invalid_field("question", "", "is missing", "Send a question, a file, or both.")
+    return asked, files
 
 
 def query_of(request: web.Request, shape: type[Model], *, repeated: Sequence[str] = ()) -> Model:
@@ -106,7 +128,7 @@ def invalid_field(field: str, value: object, what: str, cure: str) -> Problem:
 def _validation_problem(error: ValidationError, shape: type[BaseModel]) -> Problem:
     errors = error.errors(include_url=False)
     if errors[0]["type"] == "json_invalid":
-        return problem(400, "The body is not valid JSON in UTF-8.", cure="Send one JSON object.")
+        return problem(400, "The JSON sent is not valid, or not UTF-8.", cure="Send one object.")
     return _fields_problem([_field_problem(item, shape) for item in errors])
 
 

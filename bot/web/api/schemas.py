@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from bot.answering.attachments import MOST_BYTES, MOST_FILES
 from bot.domain.interactions import LONGEST_COMMENT, ErrorCode, Reason
 from bot.domain.outcomes import AnswerType
 from bot.web.api.part_schemas import AnswerParts
@@ -64,6 +65,23 @@ class Ask(Sent):
     )
     model: Name | None = Field(
         None, description="the name of a model that REST_MODELS allows, or null for the usual one"
+    )
+
+
+class AskAboutFiles(Ask):
+    """A question that comes with files; the files alone are one, too."""
+
+    question: Annotated[str, StringConstraints(strip_whitespace=True, max_length=4000)] = Field(
+        "", description="a text of at most 4000 characters, or none to ask about the files alone"
+    )
+
+
+class AskForm(BaseModel):
+    """A form with a question as JSON, and its files: text, logs and PDF are read."""
+
+    ask: AskAboutFiles
+    file: Annotated[list[bytes], Field(max_length=MOST_FILES)] = Field(
+        default_factory=list, description=f"At most {MOST_FILES}, of {MOST_BYTES / 1e6:g} MB each."
     )
 
 

@@ -48,8 +48,11 @@ from bot.web.forms import form_middleware
 from bot.web.pages import accepts_html, wants_fragment
 from bot.web.problems import Problem, body_too_long, max_body_bytes, problem, problem_middleware
 
-UPLOAD_PATHS = ("/api/v1/documents/", "/api/v2/documents/")
-"""Paths of form uploads by programs. Browsers send the Origin of a form; programs need not."""
+UPLOAD_PATHS = ("/api/v1/documents/", "/api/v2/documents/", "/api/v1/ask", "/api/v2/ask")
+"""Where paths of form uploads by programs begin.
+
+Browsers send the Origin of a form; programs need not.
+"""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 

@@ -22,9 +22,9 @@ from bot.domain.ports import Inbox, Interactions
 from bot.domain.texts import tr
 from bot.web.auth.identity import person_of
 from bot.web.chat.exchanges import Exchanges, is_editable, valid_uuid
-from bot.web.chat.question_forms import FILE_LIMITS, read_question_form
 from bot.web.pages import redirect_unless_fragment
 from bot.web.problems import allow_larger_body, problem
+from bot.web.question_forms import FILE_LIMITS, read_question_form
 
 _WITH_FILES = ("/chat/{conversation}", "/chat/{conversation}/{id}/edit")
 _NOT_EDITABLE = tr("You can edit only your last question, and only until people have it.")

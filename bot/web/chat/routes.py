@@ -37,11 +37,11 @@ from bot.web.chat.history import (
     HistoryRoutes,
     remember_conversation,
 )
-from bot.web.chat.question_forms import FILE_LIMITS, MAX_QUESTION, typed_text
 from bot.web.chat.question_routes import QuestionRoutes
 from bot.web.chat.stored_pages import StoredPageRoutes, StoredPages
 from bot.web.pages import add_pages, redirect_unless_fragment
 from bot.web.problems import problem
+from bot.web.question_forms import FILE_LIMITS, MAX_QUESTION, typed_text
 from rag.errors import RagError
 
 HERE = Path(__file__).parent

@@ -23,7 +23,6 @@ _STAYS = "an answer stays as it was given; the changed question is asked anew"
 _AT_THE_BOARD = "people act at the board"
 _ADDRESSED = "all that is sent there is for the bot, by who is signed in"
 _NO_CHANNELS = "there are no channels: who asks is alone with the bot"
-_WORDS_ONLY = "a question there is words"
 _ORDERED_ELSEWHERE = "ordered at the board and by the API's own operations"
 _ON_A_PAGE = "the page /cases lists them"
 _LISTED = (
@@ -144,7 +143,6 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
                 _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_SAME, *_PRACTISE),
-                _WORDS_ONLY: _FILES,
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _LISTED: (_OWN_CASES,),
                 _NOT_INSTALLED: _INSTALLING,

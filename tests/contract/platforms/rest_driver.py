@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
+from aiohttp import ClientResponse, FormData, web
 
 from bot.domain.health import ComponentStatus
 from bot.domain.ports import Inbox, Notes
@@ -81,11 +84,9 @@ class OnRest:
         )
 
     async def ask(self, question: Question) -> Receipt:
-        if not question.plain:
+        if not replace(question, files=()).plain:
             raise Missing
-        body = {"question": question.text, "conversation_id": f"thread-{question.thread}"}
-        key = {"Idempotency-Key": f"question-{question.number}"}
-        response = await self.client.post("/api/v2/ask", json=body, headers=key)
+        response = await self._asked(question)
         told = await response.json()
         receipt = _RECEIPTS[response.status]
         if receipt == "kept":
@@ -96,6 +97,17 @@ class OnRest:
         else:
             self._problems[question.thread] = f"{told['detail']} {told.get('cure', '')}"
         return receipt
+
+    async def _asked(self, question: Question) -> ClientResponse:
+        body = {"question": question.text, "conversation_id": f"thread-{question.thread}"}
+        key = {"Idempotency-Key": f"question-{question.number}"}
+        if not question.files:
+            return await self.client.post("/api/v2/ask", json=body, headers=key)
+        filled = FormData({"ask": json.dumps(body)})
+        for name, content in question.files:
+            kind = guess_type(name)[0] or "text/plain"
+            filled.add_field("file", content, filename=name, content_type=kind)
+        return await self.client.post("/api/v2/ask", data=filled, headers=key)
 
     async def edit(self, question: Question, text: str) -> None:
         response = await self.client.patch(self._path(question), json={"question": text})

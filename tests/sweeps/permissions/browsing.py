@@ -19,6 +19,9 @@ from tests.sweeps.permissions.company import ADMIN, EXPERT, address
 _LINK = re.compile(r'(?:href|hx-get|src)="([^"]+)"')
 _EXCHANGE = re.compile(r'id="x-([^"]+)"')
 _LEFT_OUT = ("/static/", "/docs", "/openapi.json", "/session", "/health", "/ready")
+_ALL_SO_FAR = b"event: present"
+"""A stream sends this after what is so far, and changes afterwards."""
+
 _STREAM_SECONDS = 0.05
 _PAUSE_SECONDS = 0.02
 
@@ -139,11 +142,13 @@ class Colleague:
         heard = b""
         try:
             async with (
-                asyncio.timeout(_STREAM_SECONDS),
+                asyncio.timeout(None) as limit,
                 self.session.get(f"{self.base}{path}") as response,
             ):
                 async for line in response.content:
                     heard += line
+                    if line.startswith(_ALL_SO_FAR):
+                        limit.reschedule(asyncio.get_running_loop().time() + _STREAM_SECONDS)
         except TimeoutError:
             pass
         return Shown(path, heard.decode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,13 @@ import pytest
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Delivery, PostedRef, Reply
 from bot.domain.messages import Person
-from bot.learning.corrections import CorrectionLimits, correction_line
+from bot.learning.corrections import CorrectionLimits, correction_line, with_correction
 from bot.learning.quote_fates import QuoteFate
 from bot.learning.quote_watch import STORM_PAGES
 from bot.store.database import Store
 from rag.index.embedded.index import open_index
 from rag.types import ANSWERS_SPACE, EVERYONE, Principal, Readers
+from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.builders import NOON
 from tests.fakes.corrections import Corrections, EditingChannel, ListedRuns, Wiki
 
@@ -459,3 +461,20 @@ async def test_what_an_admin_drops_is_never_told(corrections: Corrections) -> No
 @pytest.mark.parametrize("fate", ["changed", "closed"])
 def test_a_line_names_the_day(fate: QuoteFate) -> None:
     assert "24 November" in correction_line(fate, NOON.replace(day=24))
+
+
+@pytest.mark.parametrize("language", ["de", "ja", "ar", "x"])
+def test_a_line_is_in_the_askers_language_and_there_once(language: str) -> None:
+    changed = correction_line("changed", NOON, language)
+    closed = correction_line("closed", NOON, language)
+
+    twice = with_correction(with_correction(generic_outcome("a"), changed), closed)
+
+    assert (changed == correction_line("changed", NOON)) == (language == "x")
+    assert twice.remarks == (closed,)
+
+
+def test_the_line_of_an_older_version_is_replaced() -> None:
+    old = "Updated 3 May: the page this came from has changed. Ask again for the present answer."
+
+    assert with_correction(replace(generic_outcome("a"), remarks=(old,)), "new").remarks == ("new",)

@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from bot.answering.visibility import ReadableInIndex
 from bot.domain.errors import DeliveryFailed, DeliveryRefused
 from bot.domain.messages import InteractionId, Person
+from bot.domain.texts import ENGLISH, Language, load_catalogue, tr
 from bot.learning.corrected_pages import CorrectedPages
 from bot.learning.corrections import Correction, CorrectionState
 from bot.learning.digest import (
@@ -58,7 +59,9 @@ class HrDirectory:
         return HR | {EVERYONE} if person.email == "ines@acme.example" else frozenset({EVERYONE})
 
 
-def writer(store: Store, pages: Sequence[Chunk] = (OPEN, CLOSED)) -> DigestWriter:
+def writer(
+    store: Store, pages: Sequence[Chunk] = (OPEN, CLOSED), language: Language = ENGLISH
+) -> DigestWriter:
     index = TwoPageIndex(pages)
     views = gap_views(store, ReadableInIndex(index))  # type: ignore[arg-type]  # what it reads
     return DigestWriter(
@@ -69,6 +72,7 @@ def writer(store: Store, pages: Sequence[Chunk] = (OPEN, CLOSED)) -> DigestWrite
         CorrectedPages("default", store.corrections, index),  # type: ignore[arg-type]  # what it reads
         HrDirectory(),
         public_url="https://desk.example.com",
+        language=language,
     )
 
 
@@ -212,7 +216,7 @@ async def test_words_and_pages_are_those_that_the_readers_may_see(store: Store) 
     assert "bicycle" not in everyone.text()
     assert CLOSED.title not in everyone.text()
     assert OPEN.title in everyone.text()
-    assert "3 questions by 3 people" in everyone.text()
+    assert "3 questions from 3 people" in everyone.text()
     assert "redundancy severance" in ines.text()
 
 
@@ -230,7 +234,17 @@ async def test_old_pages_open_cases_and_what_improved_are_told(store: Store) -> 
 
     assert "unchanged since 5 January 2026, cited by 1 answer" in told
     assert "last edited by Zoe Editor" in told
-    assert "1 gap answered now: \u201cpark a bicycle\u201d" in told
+    assert "1 gap in the wiki closed: \u201cpark a bicycle\u201d" in told
+
+
+async def test_it_is_in_the_language_of_the_pages(store: Store) -> None:
+    await waiting_case(store)
+    german = load_catalogue("de").default
+
+    told = await writer(store, language=german).write(CHANNEL, DUE)
+
+    assert told.subject.endswith("Montag, 23. November")
+    assert [heading for heading, _ in told.sections] == [german.text(tr("Open cases:"))]
 
 
 async def test_an_owner_gets_their_own_pages_alone(store: Store) -> None:
@@ -248,7 +262,7 @@ async def test_an_owner_gets_their_own_pages_alone(store: Store) -> None:
 
     told = await writer(store, held).write(zoe, now)
 
-    assert [heading for heading, _ in told.sections] == ["Pages of yours to mend:"]
+    assert [heading for heading, _ in told.sections] == ["Your pages to update:"]
     assert mine.title in told.text()
     assert closed.title not in told.text()
     assert "Other" not in told.text()
@@ -267,7 +281,7 @@ async def test_an_owner_reads_how_many_were_told_because_of_their_pages(store: S
     told = (await writer(store, (mine, closed)).write(zoe, DUE)).text()
 
     assert f"{mine.title} ({mine.space}, last edited by Zoe Editor): 2 answers edited" in told
-    assert "1 asker told privately" in told
+    assert "1 asker notified privately" in told
     assert closed.title not in told
     assert (await writer(store, (mine,)).write(replace(zoe, owner="Bo"), DUE)).empty
 
@@ -291,7 +305,7 @@ async def test_cases_that_wait_are_told_by_age(store: Store) -> None:
 
     told = (await writer(store).write(CHANNEL, DUE)).text()
 
-    assert "4 in all: 1 of the last day, 1 up to a week old, 2 older" in told
+    assert "4 in all: 1 from the last 24 hours, 1 up to a week old, 2 older" in told
     assert "https://desk.example.com/board/escalations" in told
 
 

@@ -48,26 +48,26 @@ def route(language: str, search_query: str = "") -> Route:
 
 
 @pytest.mark.parametrize("text", SHORT["en"])
-def test_names_and_codes_make_no_english_question_foreign(
+async def test_names_and_codes_make_no_english_question_foreign(
     english: LanguageDetector, text: str
 ) -> None:
-    assert english.foreign(text) == ""
+    assert await english.foreign(text) == ""
 
 
 @pytest.mark.parametrize("language", [tag for tag in TEN if tag != "en"])
-def test_most_short_questions_are_told_to_be_in_their_language(
+async def test_most_short_questions_are_told_to_be_in_their_language(
     english: LanguageDetector, language: str
 ) -> None:
-    told = [english.foreign(text) for text in SHORT[language]]
+    told = [await english.foreign(text) for text in SHORT[language]]
     assert told.count(language) >= 0.7 * len(told)
     assert len(told) - told.count(language) - told.count("") <= 1
 
 
 @pytest.mark.parametrize("language", FOREIGN)
-def test_two_words_are_hardly_taken_for_english(
+async def test_two_words_are_hardly_taken_for_english(
     knowing_words: LanguageDetector, language: str
 ) -> None:
-    told = [knowing_words.foreign(text) for text in TWO_WORDS[language]]
+    told = [await knowing_words.foreign(text) for text in TWO_WORDS[language]]
 
     assert len(told) >= 40
     assert told.count("") <= 0.16 * len(told)
@@ -75,35 +75,37 @@ def test_two_words_are_hardly_taken_for_english(
 
 
 @pytest.mark.parametrize("text", TWO_WORDS["en"])
-def test_two_english_words_are_not_taken_for_another_language(
+async def test_two_english_words_are_not_taken_for_another_language(
     knowing_words: LanguageDetector, text: str
 ) -> None:
-    assert knowing_words.foreign(text) == ""
+    assert await knowing_words.foreign(text) == ""
 
 
-def test_common_words_of_english_say_nothing_of_another_wiki() -> None:
+async def test_common_words_of_english_say_nothing_of_another_wiki() -> None:
     plain, knowing = LanguageDetector("de"), LanguageDetector("de", lambda _: True)
 
     for text in (*TWO_WORDS["en"], *TWO_WORDS["de"]):
-        assert knowing.foreign(text) == plain.foreign(text)
+        assert await knowing.foreign(text) == await plain.foreign(text)
 
 
 @pytest.mark.parametrize("text", ["", "809", "KB5031234", "<@U0BOT>", "https://x.example/über"])
-def test_what_has_no_words_is_in_no_other_language(english: LanguageDetector, text: str) -> None:
-    assert english.foreign(text) == ""
+async def test_what_has_no_words_is_in_no_other_language(
+    english: LanguageDetector, text: str
+) -> None:
+    assert await english.foreign(text) == ""
 
 
-def test_a_language_without_texts_is_not_taken_for_one_that_has_them(
+async def test_a_language_without_texts_is_not_taken_for_one_that_has_them(
     english: LanguageDetector,
 ) -> None:
     polish = "Jak mogę zresetować hasło do komputera i poczty służbowej?"
-    assert english.foreign(polish) == "pl"
+    assert await english.foreign(polish) == "pl"
 
 
-def test_in_another_wiki_english_is_the_other_language() -> None:
+async def test_in_another_wiki_english_is_the_other_language() -> None:
     german = LanguageDetector("de")
-    assert german.foreign("How do I reset my password?") == "en"
-    assert german.foreign("Wie setze ich mein Passwort zurück?") == ""
+    assert await german.foreign("How do I reset my password?") == "en"
+    assert await german.foreign("Wie setze ich mein Passwort zurück?") == ""
 
 
 @pytest.mark.parametrize("language", TEN)
@@ -116,6 +118,9 @@ def test_every_language_has_its_own_texts(language: str) -> None:
     for said in astuple(texts.closing):
         assert said
         assert said not in [said for each in others for said in astuple(each.closing)]
+    for line in (texts.correction.changed, texts.correction.closed):
+        assert line.count("$day") == 1
+        assert line not in [said for each in others for said in astuple(each.correction)]
 
 
 @pytest.mark.parametrize("language", TEN)

@@ -51,7 +51,7 @@ async def read(
 ) -> Reading:
     """Read as the router does a message that rules and classifier decide."""
     reader = MessageReader(model, detector)
-    by_rules = reader.by_rules(text, history)
+    by_rules = await reader.by_rules(text, history)
     return by_rules if by_rules.clear else await reader.with_model(text, history, by_rules)
 
 

@@ -103,7 +103,7 @@ async def test_our_own_page_may_post_forms_and_json(client: Client) -> None:
     "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
 )
 async def test_without_an_origin_only_json_is_taken(client: Client, content_type: str) -> None:
-    for path in ("/api/v1/ask", "/chat"):
+    for path in ("/api/v1/escalations/x/claim", "/chat"):
         response = await client.post(
             path, data=json.dumps(ASK).encode(), headers={"Content-Type": content_type}
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -16,32 +15,15 @@ from bot.answering.attachments import MOST_BYTES, MOST_FILES
 from bot.answering.escalation_reply import picture_offer
 from bot.domain.messages import InteractionId
 from bot.store.database import Store
-from bot.store.question_files import QuestionFileRow
 from bot.store.tables import InteractionRow
 from tests.fakes.chat_app import QUOTE, Browser, OnePageIndex, VpnDesk, chat_app, exchange_of
 from tests.fakes.durable_inbox import stored_interaction
 from tests.fakes.http_server import wait_until
-
-LOG = b"10:00 ok\n10:01 ERROR 809 canary\n"
-
-
-def form(*files: tuple[str, bytes, str], question: str = "vpn 809 fails", **more: str) -> FormData:
-    filled = FormData()
-    filled.add_field("question", question)
-    for name, value in more.items():
-        filled.add_field(name, value)
-    for name, content, media_type in files:
-        filled.add_field("file", BytesIO(content), filename=name, content_type=media_type)
-    return filled
+from tests.fakes.question_files import LOG, PICTURE, VPN_LOG, File, form_with, kept_files
 
 
-VPN_LOG = ("vpn.log", LOG, "text/plain")
-PICTURE = ("shot.png", b"\x89PNG", "image/png")
-
-
-async def kept_files(store: Store) -> list[int]:
-    """Return the positions of the files that the record has."""
-    return list(await store.transactions.scalars(select(QuestionFileRow.position)))
+def form(*files: File, question: str = "vpn 809 fails", **more: str) -> FormData:
+    return form_with(*files, question=question, **more)
 
 
 async def send(browser: Browser, path: str, filled: FormData, status: int = 200) -> str:

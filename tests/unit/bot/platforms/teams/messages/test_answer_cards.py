@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from bot.domain.errors import DeliveryFailed
-from bot.domain.interactions import Outcome, Reply
+from bot.domain.interactions import Escalation, Outcome, Reply
 from bot.domain.settings import Settings
+from bot.domain.texts import load_catalogue
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client.registration import Cloud
 from bot.platforms.teams.rendering.answer_cards import answer_card
@@ -36,6 +38,13 @@ PARTS = replace(
         paragraph("Then wait.", (1,)),
     ),
 )
+
+
+OLD = replace(
+    VPN, updated_at=datetime.now(UTC) - timedelta(days=400), updated_by="Mika", superseded="alt"
+)
+GERMAN = replace(ANSWER, text="Neu starten. [1]", sources=(OLD,))
+UNSURE = Escalation("Ungewiss.", "low_confidence", "VPN?", suggestions=(OLD,), consent_needed=True)
 
 
 def body_of(teams: FakeTeams, reply: Reply) -> list[dict[str, Any]]:
@@ -137,6 +146,22 @@ async def test_a_correction_that_is_refused_as_a_card_is_text(
     await channel.correct(delivery(message, replace(ANSWER, text="Wait for IT [1].")), ref)
     (sent,) = teams.visible.values()
     assert sent.activity["text"].startswith("Wait for IT [1].")
+
+
+@pytest.mark.parametrize("reply", [GERMAN, UNSURE])
+def test_around_an_answers_own_words_its_card_is_in_the_language_set(
+    teams: FakeTeams, reply: Reply | Escalation
+) -> None:
+    asked, now = question(teams), datetime.now(UTC)
+    whole = answer_card(Outcome(reply, TRACE), asked, now=now)
+    german: Any = load_catalogue("de").default.render_all(whole)
+    (card,) = cards.attached(german)
+    shown = cards.words(card)
+    titles = [each["title"] for each in card["actions"]]
+    assert "vor 13 Monaten von Mika ge\u00e4ndert" in shown
+    assert re.search("Quellen|Seiten", shown)
+    english = re.compile(r"(?i)\b(the|of|by|ago|and|not|is|as|why|ask|yes|sources?|pages?)\b")
+    assert not english.search("\n".join([shown, *titles, german["summary"], card["fallbackText"]]))
 
 
 def test_tables_and_code_stand_in_their_place_on_a_card(teams: FakeTeams) -> None:

@@ -1,7 +1,7 @@
-"""Read the form of a question, with the files that come with it.
+"""Read a question's form and its files, of the web chat and of the REST API.
 
-They are bounded as on every platform. Of a file that is not read anyway only the name, kind and
-size go on: they tell the asker why.
+The files are bounded as on every platform. Of a file that is not read anyway only the name, kind
+and size go on: they tell the asker why.
 """
 
 from __future__ import annotations
@@ -43,15 +43,26 @@ class QuestionForm:
 async def read_question_form(request: web.Request, data_dir: Path) -> QuestionForm:
     """Read the form of a question. Raises Problem."""
     if request.content_type == "multipart/form-data":
-        async with receive_form(request, data_dir, FILE_LIMITS) as form:
-            files = [await asyncio.to_thread(_attachment, each) for each in form.files]
-            fields = form.texts
+        fields, files = await receive_files(request, data_dir)
     else:
-        files, fields = [], {name: str(value) for name, value in (await read_form(request)).items()}
+        fields = {name: str(value) for name, value in (await read_form(request)).items()}
+        files = ()
     question = typed_text(fields.get("question"), MAX_QUESTION)
     if not question and not files:
         raise problem(422, tr("Type a question first."))
-    return QuestionForm(question, tuple(files), fields)
+    return QuestionForm(question, files, fields)
+
+
+async def receive_files(
+    request: web.Request, data_dir: Path
+) -> tuple[Mapping[str, str], tuple[Attachment, ...]]:
+    """Read a form with files; return its text fields by name, and the files to send along.
+
+    Raises Problem (400, 413, 415, 422), StoreUnavailable.
+    """
+    async with receive_form(request, data_dir, FILE_LIMITS) as form:
+        files = [await asyncio.to_thread(_attachment, each) for each in form.files]
+        return form.texts, tuple(files)
 
 
 def _attachment(file: ReceivedFile) -> Attachment:
