@@ -147,9 +147,13 @@ def recipients_of(act: Act, *, is_asker: bool) -> tuple[NoticeAudience, ...]:
     return ("people",) if silent or act in EXPERTS_ONLY else ("asker", "people")
 
 
-def check_join(case: Case, lead: Case, actor: Actor) -> None:
-    """Check that an expert may join a case to another. Raises ActRefused, EscalationTaken."""
+def check_grouping(actor: Actor) -> None:
+    """Check that somebody may join and part cases. Raises ActRefused."""
     _admit("assign", actor, is_asker=False)
+
+
+def check_join(case: Case, lead: Case, actor: Actor) -> None:
+    """Check that a case can join another. Raises ActRefused, EscalationTaken."""
     if case.interaction_id == lead.interaction_id:
         raise ActRefused(tr("That is the same case. Choose another one."))
     for each in (case, lead):
@@ -167,9 +171,8 @@ def check_join(case: Case, lead: Case, actor: Actor) -> None:
     _check_owner(case.status, actor)
 
 
-def check_split(case: Case, actor: Actor) -> None:
-    """Check that an expert may make a case one of its own again. Raises ActRefused."""
-    _admit("assign", actor, is_asker=False)
+def check_split(case: Case) -> None:
+    """Check that a case can be one of its own again. Raises ActRefused."""
     if not case.joined_to:
         raise ActRefused(tr("It is already a case of its own."))
 

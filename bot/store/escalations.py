@@ -126,6 +126,7 @@ class StoredEscalations:
         shared_with: frozenset[InteractionId] = frozenset(),
     ) -> Case:
         who = storable_actor(actor)
+        lifecycle.check_grouping(who)
         async with self._transactions.writing() as connection:
             # In one order, whichever is to lead.
             ids = sorted({str(case_id), str(lead_id)})
@@ -136,10 +137,11 @@ class StoredEscalations:
 
     async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
         who = storable_actor(actor)
+        lifecycle.check_grouping(who)
         async with self._transactions.writing() as connection:
             found, lead = await lock_with_lead(connection, tenant, case_id)
             case = _known(found, case_id)
-            lifecycle.check_split(case, who)
+            lifecycle.check_split(case)
             now = utc_now()
             alone = split_off(case, self._reminders, now)
             await connection.execute(update_case(alone))

@@ -395,6 +395,11 @@ PEOPLE = (
         says(same_question.HANDED_ON),
         same_question.leads_when_the_other_goes,
     ),
+    Case(
+        "the same question of two: each is told once although processes died in between",
+        says(same_question.HANDED_ON),
+        same_question.is_told_to_each_once,
+    ),
 )
 
 

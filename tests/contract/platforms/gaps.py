@@ -54,6 +54,7 @@ _OTHERS = (
 _SAME = (
     "the same question of two: one card, and each reads the answer where they asked",
     "the same question of two: whoever is left is answered when the other withdraws",
+    "the same question of two: each is told once although processes died in between",
 )
 _OUTSIDERS = (
     "people from outside are refused, and colleagues where they read along",

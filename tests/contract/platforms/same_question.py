@@ -44,6 +44,18 @@ async def leads_when_the_other_goes(scene: Scenario) -> None:
     await scene.expect_shown(_SECOND, (_ANSWER,))
 
 
+async def is_told_to_each_once(scene: Scenario) -> None:
+    """A process dies after it noted one of two answers as told, and another before it notes any."""
+    joined = await _asked_by_two(scene)
+    await scene.people.act(joined, "reply", _ANSWER)
+    scene.expect(await scene.people.tell_and_die(noted=1), "one answer at most was told")
+    scene.expect(await scene.people.tell_and_die(), "both answers were noted")
+    await scene.people.tell()
+    await scene.people.tell()
+    await scene.expect_shown(_FIRST, (_ANSWER,))
+    await scene.expect_shown(_SECOND, (_ANSWER,))
+
+
 async def _asked_by_two(scene: Scenario) -> InteractionId:
     """Ask by two people; return the second question, which joined the first."""
     await scene.ask(_FIRST)

@@ -433,16 +433,6 @@ def steps_of(case: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(each["step"], each["text"]) for each in case["history"]]
 
 
-async def test_cases_are_joined_and_parted_over_the_api(store: Store, client: Client) -> None:
-    await waiting(store, "a", "b")
-
-    joined = await done(client, "b", "join", to="a")
-    alone = await done(client, "b", "split")
-
-    assert joined["joined_to"] == "a"
-    assert (alone["joined_to"], alone["state"]) == (None, "open")
-
-
 async def test_who_comes_second_is_told_who_has_it(store: Store, tmp_path: Path) -> None:
     await waiting(store, "a")
     settings = settings_for(tmp_path, dev_identities=True)
