@@ -328,4 +328,5 @@ def _mount_casework(app: web.Application, services: _Services) -> None:
         index=services.components.index,
         origins=services.origins,
         patience=timedelta(minutes=settings.escalation_ping_minutes),
+        joins_within=timedelta(days=settings.escalation_join_days),
     )
