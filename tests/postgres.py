@@ -90,7 +90,7 @@ class Server:
     def stop(self, *, crash: bool = False) -> None:
         """Stop: at once and without writing anything down when it is a ``crash``."""
         if self._process.poll() is None and crash:
-            os.kill(self._postmaster(), signal.SIGQUIT)
+            os.kill(self.pid, signal.SIGQUIT)
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()
         self._process.wait(START_SECONDS)
@@ -101,7 +101,9 @@ class Server:
         self._process = self._spawn()
         self._wait_until_ready()
 
-    def _postmaster(self) -> int:
+    @property
+    def pid(self) -> int:
+        """Return the number of the main process, whose children serve the connections."""
         return int((self._directory / "postmaster.pid").read_text().splitlines()[0])
 
     def _spawn(self) -> subprocess.Popen[bytes]:

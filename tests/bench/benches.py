@@ -107,6 +107,14 @@ BENCHES = (
         ("--pages", "1000", "--real-pages", "100"),
     ),
     Bench(
+        "Several servers on one PostgreSQL",
+        "1, 2 and 4 `serve` processes on a PostgreSQL that waits for the disk: what they accept "
+        "and answer a second, what a question costs, and what limits them. Everything runs on the "
+        "same processors, so that more servers than processors can't answer more.",
+        "tests.bench.bench_servers",
+        None,
+    ),
+    Bench(
         "A day with the answer cache",
         "The sample company's labelled questions over a simulated day, as uneven as real ones "
         "(Zipf), without `ANSWER_CACHE` and with it; a recorded model with a stated delay. "

@@ -58,6 +58,13 @@ class Asks:
         await scene.expect_shown(question, self.shown, self.absent)
 
 
+async def answers_in_one(scene: Scenario) -> None:
+    """An answer is one message, with its sources and buttons."""
+    await scene.ask(FIRST)
+    count = await scene.platform.messages(FIRST)
+    scene.expect(count == 1, f"the answer is {count} messages")
+
+
 async def delivers_again(scene: Scenario) -> None:
     """The same message twice at once, and a third time after it was answered."""
     await asyncio.gather(*(scene.platform.ask(FIRST) for _ in range(2)))

@@ -69,6 +69,7 @@ FULLER = Reply("Your own plan covers it [1].", "answer", (VPN,), 0.9)
 ANSWERS = (
     Case("answered", says(ANSWER), Asks("vpn down?", (RESTART, "VPN guide"))),
     Case("answered in private", says(ANSWER), Asks("vpn?", (RESTART,), private=True)),
+    Case("one message with its sources and buttons", says(ANSWER), actions.answers_in_one),
     Case(
         "cited",
         says(replace(ANSWER, text="Restart [1], or come by [2].", sources=(VPN, LOCAL))),
@@ -379,6 +380,7 @@ PEOPLE = (
         consent.is_agreed_to,
     ),
     Case("seeing more: who asked says no", scenario.then(ANSWER, ASKED_FOR), consent.is_refused),
+    Case("seeing more: an old button says so", scenario.then(ANSWER, ASKED_FOR), consent.is_over),
     Case(
         "seeing more: by buttons of the card, for the eyes of who has it",
         scenario.then(ANSWER, ASKED_FOR),

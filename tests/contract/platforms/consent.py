@@ -14,6 +14,7 @@ EARLIER = Question("is the proxy needed at home?")
 _ASKED = Question("a person, please", number=2)
 ASK, SEE, SHOW, KEEP = "Ask to see more", "See what was said", "Show them", "No"
 _WANTED = "would like to see"
+_OVER = "asked any more"
 
 
 async def is_agreed_to(scene: Scenario) -> None:
@@ -22,7 +23,7 @@ async def is_agreed_to(scene: Scenario) -> None:
     await scene.expect_shown(EARLIER, (_WANTED,))
     await _expect_refused(scene, case_id, "before who asked agreed")
 
-    await buttons_of(scene).answer_request(_ASKED, SHOW)
+    await (await buttons_of(scene).request_button(_ASKED, SHOW))()
     (shown,) = await _more(scene, case_id)
     scene.expect(shown.question == EARLIER.text, f"Anna sees {shown.question!r}")
     await scene.people.act(case_id, "see_more")
@@ -32,8 +33,17 @@ async def is_agreed_to(scene: Scenario) -> None:
 async def is_refused(scene: Scenario) -> None:
     """Who asked says no: nothing is shown."""
     case_id = await _requested(scene)
-    await buttons_of(scene).answer_request(_ASKED, KEEP)
+    await (await buttons_of(scene).request_button(_ASKED, KEEP))()
     await _expect_refused(scene, case_id, "although who asked said no")
+
+
+async def is_over(scene: Scenario) -> None:
+    """Anna gave the case back before who asked answers: the old button only says so."""
+    case_id = await _requested(scene)
+    show = await buttons_of(scene).request_button(_ASKED, SHOW)
+    await scene.people.act(case_id, "release")
+    scene.expect(_OVER in await show(), "who asked is not told that it is over")
+    await _expect_refused(scene, case_id, "by an old button")
 
 
 async def is_seen_alone(scene: Scenario) -> None:
@@ -45,7 +55,7 @@ async def is_seen_alone(scene: Scenario) -> None:
     await scene.people.tell()
     await card.press("anna", ASK)
     await scene.people.tell()
-    await buttons_of(scene).answer_request(_ASKED, SHOW)
+    await (await buttons_of(scene).request_button(_ASKED, SHOW))()
     await scene.people.tell()
     await card.press("anna", SEE)
     scene.expect(EARLIER.text in await card.alone("anna"), "Anna does not see it")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,9 +75,13 @@ class Buttons(Protocol):
         """Choose one of the options that are offered."""
         ...
 
-    async def answer_request(self, question: Question, label: str) -> None:
-        """Press a button below the last request to see more of the conversation."""
+    async def request_button(self, question: Question, label: str) -> ReadPress:
+        """Return what presses a button below the last request to see more of the conversation."""
         ...
+
+
+ReadPress = Callable[[], Awaitable[str]]
+"""Presses a button that was found before; returns what its presser reads then."""
 
 
 class Card(Protocol):
@@ -212,6 +216,10 @@ class Platform(Protocol):
 
     async def seen(self, question: Question) -> Sequence[str]:
         """Return what is shown to all in the question's thread, a message each, as it is read."""
+        ...
+
+    async def messages(self, question: Question) -> int:
+        """Return how many messages of the bot all see in the question's thread."""
         ...
 
     async def kinds(self, question: Question) -> frozenset[str]:

@@ -76,6 +76,7 @@ _CARD = (
 _MORE = (
     "seeing more of the conversation: if who asked agrees, and once",
     "seeing more: who asked says no",
+    "seeing more: an old button says so",
 )
 _OWN_CASES = "my cases: found again by who asked"
 _FOR_EXPERTS = (

@@ -25,6 +25,7 @@ from tests.contract.platforms.driver import (
     Missing,
     Platform,
     Question,
+    ReadPress,
     Receipt,
     Vote,
 )
@@ -138,6 +139,9 @@ class OnRest:
             shown += [_read(answer), *await self._history(answer)]
         return [*shown, *([problem] if problem else [])]
 
+    async def messages(self, question: Question) -> int:
+        return len(await self.seen(question))
+
     async def kinds(self, question: Question) -> frozenset[str]:
         answers = await self._answers(question)
         return frozenset(part["kind"] for answer in answers for part in answer["parts"])
@@ -188,13 +192,18 @@ class OnRest:
         assert response.status == 200, await response.text()
         return str((await response.json())["pipeline"])
 
-    async def answer_request(self, question: Question, act: str) -> None:
-        """Answer the request that stands in a case's history."""
+    async def request_button(self, question: Question, act: str) -> ReadPress:
+        """Return what answers the request that stands in a case's history."""
         path = f"/api/v2/escalations/{self._ids[question.number]}"
         history = (await (await self.client.get(path)).json())["history"]
         body = {"about": history[-1]["number"]}
-        response = await self.client.post(f"{path}/{act}", json=body)
-        assert response.status == 200, await response.text()
+
+        async def press() -> str:
+            response = await self.client.post(f"{path}/{act}", json=body)
+            assert response.status in {200, 409}, await response.text()
+            return await response.text()
+
+        return press
 
     def _path(self, question: Question) -> str:
         return f"/api/v2/interactions/{self._ids[question.number]}"
@@ -215,8 +224,8 @@ class RestButtons:
     async def choose(self, question: Question, option: str) -> None:
         raise Missing
 
-    async def answer_request(self, question: Question, label: str) -> None:
-        await self._api.answer_request(question, _ANSWERS[label])
+    async def request_button(self, question: Question, label: str) -> ReadPress:
+        return await self._api.request_button(question, _ANSWERS[label])
 
 
 def _step(step: dict[str, Any]) -> str:

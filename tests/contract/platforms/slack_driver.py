@@ -11,6 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
+from bot.domain.concurrency import BackgroundTasks
 from bot.domain.ports import Inbox, Notes
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
@@ -26,6 +27,7 @@ from tests.contract.platforms.driver import (
     Missing,
     Platform,
     Question,
+    ReadPress,
     Receipt,
     SlowReindex,
     Vote,
@@ -108,11 +110,16 @@ class SlackButtons:
     """Implements Buttons."""
 
     def __init__(
-        self, workspace: FakeSlack, person: Person, answer: Callable[[Question], Post]
+        self,
+        workspace: FakeSlack,
+        person: Person,
+        answer: Callable[[Question], Post],
+        background: BackgroundTasks,
     ) -> None:
         self._workspace = workspace
         self._person = person
         self._answer = answer
+        self._background = background
 
     async def why(self, question: Question) -> str:
         await self._person(ALICE).click(self._answer(question), WHY)
@@ -127,9 +134,18 @@ class SlackButtons:
     async def choose(self, question: Question, option: str) -> None:
         await self._person(ALICE).click(self._answer(question), option)
 
-    async def answer_request(self, question: Question, label: str) -> None:
+    async def request_button(self, question: Question, label: str) -> ReadPress:
         asked = [post for post in self._workspace.seen_by(ALICE, HELP) if label in post.labels]
-        await self._person(ALICE).click(asked[-1], label)
+
+        def seen() -> str:
+            return "\n".join(post.shown for post in self._workspace.seen_by(ALICE, HELP))
+
+        async def press() -> str:
+            await self._person(ALICE).click(asked[-1], label)
+            await self._background.finish()
+            return seen()
+
+        return press
 
 
 class SlackCard:
@@ -276,7 +292,7 @@ class OnSlack:
         self.channel: slack.SlackChannel = self.another_channel()
         self._orders = SlackOrders(workspace, self._person)
         self.hands = Hands(
-            buttons=SlackButtons(workspace, self._person, self._answer),
+            buttons=SlackButtons(workspace, self._person, self._answer, self.channel.background),
             card=SlackCard(workspace, self._person),
             orders=self._orders,
             installing=SlackInstalling(workspace, self._person, self._send),
@@ -325,6 +341,9 @@ class OnSlack:
 
     async def seen(self, question: Question) -> Sequence[str]:
         return [post.shown for post in self._posts(question) if post.only_for is None]
+
+    async def messages(self, question: Question) -> int:
+        return len(await self.seen(question))
 
     async def kinds(self, question: Question) -> frozenset[str]:
         blocks = [block for post in self._posts(question) for block in post.blocks]

@@ -27,6 +27,7 @@ from tests.contract.platforms.driver import (
     Hands,
     Platform,
     Question,
+    ReadPress,
     Receipt,
     SlowReindex,
     Vote,
@@ -68,11 +69,15 @@ class TeamsButtons:
     async def choose(self, question: Question, option: str) -> None:
         await self._person(ALICE).press(self._reply(question), option)
 
-    async def answer_request(self, question: Question, label: str) -> None:
+    async def request_button(self, question: Question, label: str) -> ReadPress:
         alice = self._person(ALICE)
         there = alice.teams.posts_in(self._reply(question).place)
         asked = [post for post in there if label in post.labels]
-        await alice.press(asked[-1], label)
+
+        async def press() -> str:
+            return (await alice.press(asked[-1], label)).text
+
+        return press
 
 
 class TeamsCard:
@@ -289,6 +294,10 @@ class OnTeams:
     async def seen(self, question: Question) -> Sequence[str]:
         shown = [sent.shown.replace(_JOINER, "") for sent in self._posts(question)]
         return [text.replace("&lt;", "<").replace("&amp;", "&") for text in shown]
+
+    async def messages(self, question: Question) -> int:
+        there = self._written[question.number].conversation
+        return sum(sent.conversation == there for sent in self._tenant.visible.values())
 
     async def kinds(self, question: Question) -> frozenset[str]:
         posts = self._posts(question)

@@ -30,6 +30,7 @@ from tests.contract.platforms.driver import (
     Missing,
     Platform,
     Question,
+    ReadPress,
     Receipt,
     Vote,
 )
@@ -51,7 +52,7 @@ class Page(Protocol):
 
     async def options(self, question: Question) -> Sequence[str]: ...
 
-    async def answer_request(self, question: Question, label: str) -> None: ...
+    async def request_button(self, question: Question, label: str) -> ReadPress: ...
 
 
 class WebButtons:
@@ -70,8 +71,8 @@ class WebButtons:
         assert option in await self._page.options(question)
         await self._page.ask(Question(option, number=_CHOSEN, thread=question.thread))
 
-    async def answer_request(self, question: Question, label: str) -> None:
-        await self._page.answer_request(question, label)
+    async def request_button(self, question: Question, label: str) -> ReadPress:
+        return await self._page.request_button(question, label)
 
 
 _NAMES = uuid.UUID("00000000-0000-4000-8000-000000000000")
@@ -154,6 +155,9 @@ class OnWeb:
         shown = [text for article in articles for text in (_read(article), *_people(article))]
         return [*shown, *([trouble] if trouble else [])]
 
+    async def messages(self, question: Question) -> int:
+        return len(await self.seen(question))
+
     async def kinds(self, question: Question) -> frozenset[str]:
         texts = [each for one in await self._articles(question) for each in one.find_class("text")]
         return frozenset(
@@ -198,15 +202,24 @@ class OnWeb:
         response = await self._post(f"{self._path(question)}/{part}")
         assert response.status == 200, await response.text()
 
-    async def answer_request(self, question: Question, label: str) -> None:
-        """Press a button of the request that stands on the card of a question."""
-        for article in await self._articles(question):
-            for form in article.xpath(".//div[@class='wanted']//form"):
-                (button,) = [each for each in form.iter("button") if each.text == label]
-                about = form.xpath("./input[@name='about']/@value")[0]
-                path = f"{self._path(question)}/case"
-                response = await self._post(path, act=button.get("value"), about=about)
-                assert response.status == 200, await response.text()
+    async def request_button(self, question: Question, label: str) -> ReadPress:
+        """Return what presses a button of the request that stands on the card of a question."""
+        forms = [
+            form
+            for article in await self._articles(question)
+            for form in article.xpath(".//div[@class='wanted']//form")
+        ]
+        (form,) = forms
+        (button,) = [each for each in form.iter("button") if each.text == label]
+        about = form.xpath("./input[@name='about']/@value")[0]
+
+        async def press() -> str:
+            path = f"{self._path(question)}/case"
+            response = await self._post(path, act=button.get("value"), about=about)
+            assert response.status == 200, await response.text()
+            return await response.text()
+
+        return press
 
     async def options(self, question: Question) -> Sequence[str]:
         """Return what the buttons of an exchange would ask."""

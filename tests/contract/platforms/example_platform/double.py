@@ -150,6 +150,9 @@ class OnPigeon:
     async def seen(self, question: Question) -> Sequence[str]:
         return [_read(note) for note in self._notes(question) if note.only_for is None]
 
+    async def messages(self, question: Question) -> int:
+        return len(await self.seen(question))
+
     async def kinds(self, question: Question) -> frozenset[str]:
         del question
         raise Missing
