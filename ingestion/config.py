@@ -67,7 +67,8 @@ class Settings(SearchSettings):
     )
     confluence_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Comma-separated keys of the spaces to index; unset: all that the token sees.",
+        description="Keys of the spaces to index, separated by commas; unset: all that the token "
+        "can see.",
     )
     confluence_skip_spaces: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Keys of spaces to leave out; personal ones (~) are left out unless named."

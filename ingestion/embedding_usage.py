@@ -97,8 +97,8 @@ def use_line(use: EmbeddingUse | None, *, pages: int, dry_run: bool) -> str:
     if not pages:
         return ""
     if not use.tokens:
-        told = "takes tokens; how many can be told once some are indexed"
-        return f"Embedding {_counted(pages, 'page')} {told}."
+        told = "The number of tokens can be estimated once some pages are indexed."
+        return f"Embedding {_counted(pages, 'page')} costs tokens. {told}"
     taken, tokens = _counted(pages, "page"), _counted(use.tokens, "token")
     return f"Embedding {taken} would take about {tokens}{_formatted_cost(use)}."
 

@@ -161,13 +161,13 @@ class Library:
         may_read = _readers(readers)
         if space == ANSWERS_SPACE:
             raise DocumentInTheWay(
-                f"The space {space!r} is that of reviewed answers. Choose another space."
+                f"The space {space!r} is reserved for reviewed answers. Choose another space."
             )
         await self._check_free(space)
         kind = await asyncio.to_thread(file_kind, received, name, declared=declared)
         if exact and (fitting := stored_name(name, kind)) != name:
             raise DocumentRefused(
-                f"The content is not what the name {shortened(name)} says. Name it "
+                f"The content of {shortened(name)} doesn't match its name. Rename it to "
                 f"{shortened(fitting)}, or send other content."
             )
         await self.checker.check(received, kind, name)
@@ -256,14 +256,14 @@ class Library:
         taken = {one.space for one in await self.index.space_summaries(self.tenant, None)}
         if space in taken | set(await self.sources.spaces()):
             raise DocumentInTheWay(
-                f"The space {space!r} is not filled by uploads. Choose another space for them."
+                f"The space {space!r} has another source and takes no uploads. Choose another one."
             )
         near = next((one for one in taken if one.casefold() == space.casefold()), None)
         near = near or next(
             (one for one in self.uploads.spaces() if one.casefold() == space.casefold()), None
         )
         if near is not None:
-            raise DocumentInTheWay(f"There is a space {near!r} already. Write it like that.")
+            raise DocumentInTheWay(f"There is already a space {near!r}. Use that spelling.")
 
     def _space(
         self,

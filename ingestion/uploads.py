@@ -278,7 +278,7 @@ class Uploads:
             except RunInProgress as error:
                 if time.monotonic() > until:
                     raise DocumentInTheWay(
-                        f"Another upload into {space!r} takes long. Try again in a minute."
+                        f"Another upload to {space!r} is still running. Try again in a minute."
                     ) from error
             await asyncio.sleep(_PAUSE_SECONDS)
 

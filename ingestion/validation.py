@@ -91,8 +91,8 @@ def space_key(text: str) -> str:
     """Return a valid space key unchanged. Raises DocumentRefused."""
     if not is_space_key(text):
         raise DocumentRefused(
-            f"{shortened(text)} is no name of a space. Use letters, digits, '.', '_', '-' or '~', "
-            "at most 100, not beginning with '.', '_' or '-'."
+            f"{shortened(text)} is not a valid space name. Use up to 100 letters, digits, '.', "
+            "'_', '-' or '~', and begin with a letter, a digit or '~'."
         )
     return text
 

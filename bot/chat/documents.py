@@ -18,6 +18,8 @@ import structlog
 from bot.domain.errors import DeliveryFailed, StoreUnavailable
 from bot.domain.markdown import clip
 from bot.domain.ports import Notes, TellsPeople
+from bot.domain.texts import changed, tr
+from bot.domain.texts.ingestion_texts import ingestion_text
 from ingestion.errors import DocumentInTheWay, LedgerUnavailable, SourceUnavailable
 from ingestion.library import Added, LibraryDocument, Space
 from ingestion.records.types import Run
@@ -221,9 +223,14 @@ class MassDeleteAlert:
 
 def mass_delete_text(space: str, why: str) -> str:
     """Return the text of the alert, as plain text."""
-    reason = clip(why, _WHY_LENGTH).rstrip(".")
-    return (
-        f"I stopped reading the space {space} and kept what I have of it. {reason}. If those pages "
-        f"are meant to go, an admin allows it: reindex {space} --allow-mass-delete. Else look "
-        "whether I may still read the space."
+    return tr(
+        "I stopped reading the space {space} and kept what I have of it. {reason}. If those pages "
+        "should be removed, an admin can allow it: reindex {space} --allow-mass-delete. Otherwise "
+        "check whether I can still read the space.",
+        space=space,
+        reason=changed(ingestion_text(why), _shortened),
     )
+
+
+def _shortened(words: str) -> str:
+    return clip(words, _WHY_LENGTH).rstrip(".")

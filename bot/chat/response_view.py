@@ -261,7 +261,7 @@ def _line(source: Source, number: int | None) -> SourceLine:
 def _footer(reply: Reply, *, private: bool) -> str:
     if reply.tone == "generic":
         return ""
-    why = tr("Something missing?") if reply.missing else tr("Not what you need?")
+    why = tr("Is something missing?") if reply.missing else tr("Not what you need?")
     if private:
         how = tr("Reply \u201chuman\u201d and I'll ask a person.")
     else:

@@ -6,8 +6,9 @@ from pydantic import Field, field_validator
 
 from bot.domain.learning_settings import LearningSettings
 from bot.domain.suggested_prompts import SuggestedPrompt, parse_prompts
+from bot.domain.texts import tr
 
-PLACEHOLDER = "Ask about IT, HR, travel \u2026"
+PLACEHOLDER = tr("Ask about IT, HR, travel \u2026")
 
 EXAMPLES = (
     "vpn says error 809, what now?; How do I reset my password?; Who approves travel?; "

@@ -19,8 +19,8 @@ class LearningSettings(LanguageModelSettings):
     gap_questions_per_night: int = Field(
         200,
         ge=0,
-        description="Questions of gaps that are asked again each night to see whether they are "
-        "answered now; 0: none.",
+        description="Number of unanswered questions that are tried again each night, to close gaps "
+        "that the wiki has filled; 0: none.",
     )
     learning_hour: int = Field(
         2, ge=0, le=23, description="Hour (UTC) from which the nightly work starts."
@@ -32,7 +32,7 @@ class LearningSettings(LanguageModelSettings):
         "", max_length=60, description="Team named on answers by people; unset: the expert."
     )
     review_by_second: bool = Field(
-        default=False, description="Answers must be approved by somebody else than their author."
+        default=False, description="Answers must be approved by somebody other than their author."
     )
     corrections_per_day: int = Field(
         500,

@@ -122,8 +122,8 @@ class LanguageModelSettings(SearchSettings):
     )
     openai_channel_models: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="More models or deployments on this server, separated by commas, for single "
-        "channels.",
+        description="More models or deployments on this server, separated by commas, that single "
+        "channels can choose.",
     )
     openai_timeout_seconds: float = Field(
         20.0, gt=0, le=300, description="Time limit of all model calls for one question together."
@@ -151,8 +151,8 @@ class LanguageModelSettings(SearchSettings):
     )
     rest_models: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Models that a REST request may name, separated by commas: names of the above, "
-        "or `none`.",
+        description="Models that a REST request may choose, separated by commas: names of "
+        "configured models, or `none`.",
     )
 
     # Personal data: docs/personal-data.md

@@ -60,7 +60,7 @@ class Settings(ChatSettings):
     role: Literal["all", "accept", "work"] = Field(
         "all",
         alias="FRONTDESK_ROLE",
-        description="`accept` receives messages, serves pages; `work` answers. Needs PostgreSQL.",
+        description="`accept`: take messages, serve pages; `work`: answer. Both need PostgreSQL.",
     )
     concurrency: int = Field(
         16,
@@ -73,7 +73,7 @@ class Settings(ChatSettings):
         2000,
         alias="FRONTDESK_WAITING",
         ge=1,
-        description="Questions that may wait, per process; further ones are refused.",
+        description="Questions that may wait, per process; more are refused.",
     )
     arriving: int = Field(
         200, alias="FRONTDESK_ARRIVING", ge=1, description="Messages that may wait to be stored."
@@ -100,11 +100,11 @@ class Settings(ChatSettings):
         alias="RAG_MODEL_TOP_K",
         ge=1,
         le=40,
-        description="Passages for an answer with a model, up to 4,000 tokens.",
+        description="Passages given to a model for an answer, up to 4,000 tokens in total.",
     )
     search: Literal["single", "planned"] = Field(
         "single",
-        description="`planned`: the model may search up to three more times in its own words.",
+        description="`planned`: the model may search up to three more times, in its own words.",
     )
     similarity_floor: float = Field(
         0.2,
@@ -112,7 +112,7 @@ class Settings(ChatSettings):
         ge=-1,
         le=1,
         allow_inf_nan=False,
-        description="Minimum cosine of a passage that contains no word of the question.",
+        description="Minimum cosine similarity of a passage that shares no word with the question.",
     )
     spelling: bool = Field(
         default=True, alias="RAG_SPELLING", description="Correct mistyped words in questions."
@@ -166,7 +166,7 @@ class Settings(ChatSettings):
         None, description="Slack's bot token (xoxb-…), from OAuth & Permissions."
     )
     slack_signing_secret: SecretStr | None = Field(
-        None, description="From Basic Information; for events over HTTP."
+        None, description="Signing secret, from Basic Information; for events over HTTP."
     )
     slack_app_token: SecretStr | None = Field(
         None,
@@ -182,7 +182,7 @@ class Settings(ChatSettings):
     )
     slack_escalation_channel: str | None = Field(None, description="Channel where experts answer.")
     slack_second_level_channel: str | None = Field(
-        None, description="Channel for questions that nobody has claimed for long."
+        None, description="Channel for questions that have been unclaimed for a long time."
     )
     slack_allowed_domains: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
@@ -230,7 +230,7 @@ class Settings(ChatSettings):
         description="Id (19:…) of the channel where experts answer, in a team that has the app.",
     )
     teams_second_level_channel: str | None = Field(
-        None, description="Channel (`19:…@thread.tacv2`) for long unclaimed questions."
+        None, description="Id (19:…) of the channel for long unclaimed questions."
     )
     teams_admins: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
@@ -279,7 +279,9 @@ class Settings(ChatSettings):
         description="Address of this server for colleagues, who must then sign in; used in links.",
     )
     index_spaces: Annotated[frozenset[str] | None, NoDecode] = Field(
-        None, alias="FRONTDESK_SPACES", description="Comma-separated spaces to use; unset: all."
+        None,
+        alias="FRONTDESK_SPACES",
+        description="Spaces to answer from, by comma; unset: all.",
     )
 
     # Signing in: docs/signing-in.md

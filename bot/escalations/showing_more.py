@@ -47,8 +47,8 @@ INDEX_UNAVAILABLE = tr(
     "I can't check right now which answers you can read, so nothing is shown. "
     "Please try again in a minute."
 )
-_NOT_ASKED = tr("This request isn't asked any more, so nothing is shown.")
-_NOT_ALLOWED = tr("There is nothing to see. Ask the asker first.")
+_NOT_ASKED = tr("This request is no longer open, so nothing is shown.")
+_NOT_ALLOWED = tr("There is nothing to show yet. Ask the asker first.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from bot.domain.errors import ActRefused
+from bot.domain.texts import tr
+from bot.domain.texts.ingestion_texts import ingestion_text
 from bot.learning.reviewed_answers import AnswerText, ReviewedAnswer, checked_text
 from ingestion.validation import ReadersMalformed, describe_readers, is_space_key, parse_readers
 from rag.types import Principal
@@ -63,14 +65,18 @@ def read_rows(
     reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     missing = [each for each in _NEEDED if each not in (reader.fieldnames or ())]
     if missing:
-        return (), [CsvProblem(1, f"The column {missing[0]!r} is missing. Name it in line 1.")]
+        return (), [
+            CsvProblem(1, tr("Column {name} is missing from line 1.", name=repr(missing[0])))
+        ]
     rows: list[CsvRow] = []
     problems: list[CsvProblem] = []
     try:
         for each in reader:
             line = reader.line_num
             if len(rows) + len(problems) == MOST_ROWS:
-                problems.append(CsvProblem(line, f"At most {MOST_ROWS:,} rows are read at once."))
+                problems.append(
+                    CsvProblem(line, tr("Only the first {most} rows were read.", most=MOST_ROWS))
+                )
                 break
             try:
                 if (each.get("kind") or "standard") == "standard":
@@ -78,7 +84,11 @@ def read_rows(
             except ActRefused as refused:
                 problems.append(CsvProblem(line, str(refused)))
     except csv.Error as error:
-        problems.append(CsvProblem(reader.line_num, f"This is no CSV: {error}."))
+        problems.append(
+            CsvProblem(
+                reader.line_num, tr("This is not a valid CSV file: {error}.", error=str(error))
+            )
+        )
     return rows, problems
 
 
@@ -108,7 +118,7 @@ def chosen_of(text: str) -> frozenset[Principal]:
     try:
         (chosen,) = parse_readers(text or "everyone")
     except ReadersMalformed as error:
-        raise ActRefused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        raise ActRefused(ingestion_text(f"{str(error)[:1].upper()}{str(error)[1:]}.")) from error
     return chosen
 
 
@@ -117,7 +127,12 @@ def spaces_of(text: str) -> frozenset[str] | None:
     names = [each.strip() for each in text.split(",") if each.strip()]
     wrong = next((each for each in names if not is_space_key(each)), None)
     if wrong is not None:
-        raise ActRefused(f"{wrong[:40]!r} is no name of a space. Write spaces by comma.")
+        raise ActRefused(
+            tr(
+                "{name} is not a valid space name. Separate several by commas.",
+                name=repr(wrong[:40]),
+            )
+        )
     return frozenset(names) or None
 
 
@@ -128,7 +143,9 @@ def day_of_text(text: str) -> datetime | None:
     try:
         day = date.fromisoformat(text.strip())
     except ValueError:
-        raise ActRefused(f"{text[:40]!r} is no day. Write it as 2027-05-31.") from None
+        raise ActRefused(
+            tr("{text} is not a date. Write it like 2027-05-31.", text=repr(text[:40]))
+        ) from None
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
@@ -145,9 +162,9 @@ def _content(row: Mapping[str, str | None], lasts: timedelta, now: datetime) -> 
         )
     )
     if not content.question or not content.text:
-        raise ActRefused("The question or the answer is empty. Write both.")
+        raise ActRefused(tr("The question or the answer is empty."))
     if content.valid_until is not None and content.valid_until <= now:
-        raise ActRefused("valid_until is over. Write a day to come, or none.")
+        raise ActRefused(tr("valid_until is in the past. Enter a future date, or leave it empty."))
     return content
 
 

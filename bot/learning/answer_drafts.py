@@ -23,6 +23,7 @@ from bot.domain.errors import ActRefused, BotError, DeliveryFailed, InteractionU
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Intent, InteractionId, Platform
 from bot.domain.ports import Directory, Interactions, KnowsPublicChannels
+from bot.domain.texts import tr
 from bot.escalations.history import standing_replies
 from bot.escalations.ports import Cases
 from bot.learning.gap_checks import ModelAllowance, RecordsCalls
@@ -53,7 +54,20 @@ MODEL_VARIANTS = 3
 LEAST_OWN_WORDS = 3
 """Words of a question from which on another text that contains it repeats it."""
 
-_NO_CASE = "That question isn't here any more, so no answer can be drafted from it."
+_NO_BUDGET = tr(
+    "The bot is paused, or today's model budget is used up. Write the answer yourself, or try "
+    "again tomorrow."
+)
+_PAGE_GONE = tr(
+    "A page found for this question is gone, so it is unclear who may read the answer. Write a "
+    "standard answer or a wiki page instead."
+)
+_OUTSIDER = tr(
+    "Somebody from outside the company asked this, so it is unclear which colleagues may read the "
+    "answer. Write a standard answer instead."
+)
+_OWN_WORDS = tr("This repeats the asker's own words, which others must not see. Rephrase it.")
+_NO_CASE = tr("This question no longer exists, so no answer can be drafted from it.")
 
 log = structlog.get_logger(__name__)
 
@@ -106,10 +120,7 @@ class DraftWriter:
             self.prompt, replies=list(map(visible, shown.passages)), question=visible(question)
         )
         if not await self.allowance.is_left(datetime.now(UTC)):
-            raise ActRefused(
-                "The bot is paused, or the day's budget for models is spent. Write it by hand, or "
-                "try again tomorrow."
-            )
+            raise ActRefused(_NO_BUDGET)
         try:
             answered = await self.model.structured(prompt, ModelDraft)
         except RagError as error:
@@ -117,7 +128,9 @@ class DraftWriter:
             raise
         await self.calls.record(tenant, case_id, [answered.call], PURPOSE)
         if answered.value is None:
-            raise ActRefused("The model declined to draft it. The replies are kept as they are.")
+            raise ActRefused(
+                tr("The model declined to draft an answer. The replies are unchanged.")
+            )
         stated = answered.value.parts[:MOST_PARTS]
         # The question supports nothing: only what an expert said is kept.
         checks = [check_part(each.text, each.kind, each.lines, shown, "") for each in stated]
@@ -231,21 +244,14 @@ class AnswerDrafts:
         own = frozenset(map(normalised, wordings)) - frozenset(map(normalised, shared))
         texts = map(normalised, (written.question, *written.variants))
         if any(_repeats(text, own) for text in texts):
-            raise ActRefused(
-                "Those are the asker's own words, which are not yours to show to others. Ask the "
-                "question in your own words."
-            )
+            raise ActRefused(_OWN_WORDS)
 
     async def bound(self, asked: Interaction | None) -> ReadersBound:
         """Return who may read an answer to a question, which may be gone."""
         if asked is None or asked.withdrawn:
             return ReadersBound(frozenset(), unknown=_NO_CASE)
         if asked.message.author.outsider:
-            return ReadersBound(
-                frozenset(),
-                unknown="Somebody from outside the company asked it, so it is not known which "
-                "colleagues may read the answer. Write it as a standard answer.",
-            )
+            return ReadersBound(frozenset(), unknown=_OUTSIDER)
         author = asked.message.author
         try:
             principals = await self._directory.principals(self._tenant, author)
@@ -257,14 +263,11 @@ class AnswerDrafts:
         try:
             return ReadersBound(offered, await self._page_readers(asked))
         except _PageGone:
-            return ReadersBound(
-                offered,
-                unknown="A page that was found for the question is gone, so it is not known who "
-                "may read the answer. Write it as a standard answer, or a page.",
-            )
+            return ReadersBound(offered, unknown=_PAGE_GONE)
         except RagError:
             return ReadersBound(
-                offered, unknown="The index can't be asked just now who may read the pages found."
+                offered,
+                unknown=tr("The index can't say right now who may read the pages found."),
             )
 
     async def _page_readers(self, asked: Interaction) -> tuple[Readers, ...]:

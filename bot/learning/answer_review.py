@@ -15,6 +15,8 @@ from bot.domain.cases import Actor
 from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.messages import InteractionId
 from bot.domain.ports import Interactions
+from bot.domain.texts import tr
+from bot.domain.texts.ingestion_texts import ingestion_text
 from bot.learning.answer_csv import CsvProblem, CsvRow, read_rows
 from bot.learning.answer_drafts import AnswerDrafts, Draft
 from bot.learning.answer_library import PATH, AnswerLibrary
@@ -146,7 +148,7 @@ class AnswerReview:
         """
         asked = await self._interactions.get(case)
         if asked is None or asked.withdrawn:
-            raise InteractionUnknown("That question isn't here any more.")
+            raise InteractionUnknown(tr("This question no longer exists."))
         content = checked_text(written)
         before = await self._answers.of_case(self._tenant, case)
         if before is None:
@@ -162,8 +164,11 @@ class AnswerReview:
         ):
             # Acting on it would be acting on words that the caller has not seen.
             raise ActRefused(
-                f"{before.owner_name or 'Somebody'} has kept an answer of this case meanwhile, in "
-                "other words. Look for it in the list of answers, and change that one."
+                tr(
+                    "{who} has already saved a different answer for this case. Find it in the "
+                    "list of answers and edit that one.",
+                    who=before.owner_name or tr("Somebody"),
+                )
             )
         return before
 
@@ -208,7 +213,9 @@ class AnswerReview:
         """Change an answer to what a row says; return False if it is so already."""
         answer = await self._seen(row.id, viewer)
         if answer.kind != "standard":
-            raise ActRefused("This id is of an answer from a case. Change that on its page.")
+            raise ActRefused(
+                tr("This id belongs to an answer from a case. Edit it on its own page.")
+            )
         if row.content == answer.content:
             return False
         if not dry_run:
@@ -267,7 +274,7 @@ class AnswerReview:
         answer = await self._seen(answer_id, viewer)
         if self._publisher is None or not answer.is_given(self._now()):
             raise ActRefused(
-                "Only an answer that is live can be published, where a wiki is set up."
+                tr("Only live answers can be published, and only if publishing is set up.")
             )
         if answer.version != version:
             raise ActRefused(CHANGED_MEANWHILE)
@@ -278,9 +285,11 @@ class AnswerReview:
         try:
             url = await self._publisher.publish(page)
         except PublishingRefused as refused:
-            raise ActRefused(str(refused)) from refused
+            raise ActRefused(ingestion_text(str(refused))) from refused
         except SourceUnavailable as error:
-            raise ActRefused("The wiki can't be reached just now. Try again in a while.") from error
+            raise ActRefused(
+                tr("The wiki is unreachable right now. Please try again later.")
+            ) from error
         then = replace(
             answer, url=url, version=version + 1, changed_at=self._now(), changed_by=actor.id
         )
@@ -292,7 +301,7 @@ class AnswerReview:
         answer = await self._answers.get(self._tenant, answer_id)
         workers = {} if answer is None else await self._workers_of([answer])
         if answer is None or not is_shown_to(answer, viewer, workers.get(answer.id, frozenset())):
-            raise InteractionUnknown("There is no such answer, or it is not yours to see.")
+            raise InteractionUnknown(tr("This answer doesn't exist, or you can't see it."))
         return answer
 
     async def _workers_of(self, answers: Sequence[ReviewedAnswer]) -> Mapping[str, frozenset[str]]:

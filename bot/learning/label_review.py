@@ -26,6 +26,7 @@ from bot.domain.interactions import Interaction, Source
 from bot.domain.messages import InteractionId, Platform
 from bot.domain.outcomes import answer_type, as_given
 from bot.domain.ports import Audits, Interactions, KnowsPublicChannels
+from bot.domain.texts import tr
 from bot.learning.jobs import JobMarks, week_begin
 from bot.learning.labels import FROM_USE, Label, LabelKey, Labels, LabelState, Proposal, Truth
 from bot.learning.question_words import QuestionWords, Spread, Viewer
@@ -205,11 +206,13 @@ class LabelReview:
         words = await self._words.shown(self._tenant, [asked], viewer, spread)
         if asked.id not in words:
             raise ActRefused(
-                "The words of this question are not yours to see, so it can't be kept."
+                tr("You can't see the wording of this question, so you can't accept it.")
             )
         named = tuple(dict.fromkeys(filter(None, map(str.strip, pages))))
         if truth != "unanswerable" and not named:
-            raise ActRefused("Name the page that answers the question, or say that none does.")
+            raise ActRefused(
+                tr("Enter the page that answers the question, or choose that no page does.")
+            )
         kept = replace(
             label,
             truth=truth,
@@ -240,7 +243,7 @@ class LabelReview:
 
     async def _decide(self, label: Label, actor: str) -> None:
         if not await self._labels.decide(self._tenant, label):
-            raise ActRefused("Somebody else has decided about this meanwhile.")
+            raise ActRefused(tr("Somebody else has already decided on this one."))
         await self._audits.append(
             self._tenant,
             actor,
@@ -259,9 +262,9 @@ class LabelReview:
         label = await self._labels.get(self._tenant, key)
         asked = await self._interactions.get(key.interaction_id)
         if label is None or asked is None or asked.withdrawn:
-            raise ActRefused("That question isn't here any more.")
+            raise ActRefused(tr("This question no longer exists."))
         if label.state != "candidate":
-            raise ActRefused("Somebody else has decided about this meanwhile.")
+            raise ActRefused(tr("Somebody else has already decided on this one."))
         return label, asked
 
     async def _asked(self, ids: Collection[InteractionId]) -> Mapping[InteractionId, Interaction]:

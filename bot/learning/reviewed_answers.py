@@ -14,6 +14,7 @@ from typing import Literal, Protocol, get_args
 
 from bot.domain.errors import ActRefused
 from bot.domain.messages import InteractionId
+from bot.domain.texts import tr
 from bot.learning.question_words import Viewer
 from rag.types import EVERYONE, Principal, Readers, may_read, minimal_readers
 
@@ -49,8 +50,8 @@ _TO: Mapping[AnswerAct, AnswerState] = {
     "reject": "rejected",
     "withdraw": "withdrawn",
 }
-CHANGED_MEANWHILE = (
-    "Somebody changed this answer meanwhile. Look at how it stands now, and try again."
+CHANGED_MEANWHILE = tr(
+    "Somebody has changed this answer in the meantime. Check its current state and try again."
 )
 
 
@@ -230,7 +231,7 @@ def after_act(
     if act in {"reject", "withdraw"}:
         written, readers = answer.content, answer.readers
     elif act == "approve" and by_second and written != answer.content:
-        raise ActRefused("You changed it. Save it, and let somebody else approve it.")
+        raise ActRefused(tr("You changed the text. Save it and have somebody else approve it."))
     if act in {"submit", "approve"} or (act == "save" and answer.state == "live"):
         check_complete(written, readers, at)
     state = _TO.get(act, answer.state)
@@ -272,13 +273,24 @@ def checked_text(written: AnswerText) -> AnswerText:
     kept = tuple(each for each in variants if each and each.casefold() != question.casefold())
     text = written.text.replace("\r\n", "\n").strip()
     if any(len(each) > LONGEST_QUESTION for each in (question, *kept)):
-        raise ActRefused(f"A question may have {LONGEST_QUESTION} characters. Shorten it.")
+        raise ActRefused(
+            tr("The question is too long. The maximum is {most} characters.", most=LONGEST_QUESTION)
+        )
     if len(kept) > MOST_VARIANTS:
-        raise ActRefused(f"At most {MOST_VARIANTS} other wordings can be kept. Leave some out.")
+        raise ActRefused(
+            tr(
+                "There are too many alternative wordings. The maximum is {most}.",
+                most=MOST_VARIANTS,
+            )
+        )
     if len(text) > LONGEST_TEXT:
         raise ActRefused(
-            f"The answer has {len(text):,} characters, {LONGEST_TEXT:,} are the most. Shorten it, "
-            "or write a page."
+            tr(
+                "The answer has {count} characters; the maximum is {most}. Shorten it, or write a "
+                "wiki page instead.",
+                count=len(text),
+                most=LONGEST_TEXT,
+            )
         )
     return replace(written, question=question, variants=kept, text=text)
 
@@ -286,15 +298,17 @@ def checked_text(written: AnswerText) -> AnswerText:
 def check_complete(written: AnswerText, readers: Readers, at: datetime) -> None:
     """Raise ActRefused if something is missing without which nobody could be answered with it."""
     if not written.question:
-        raise ActRefused("Write the question that this answers.")
+        raise ActRefused(tr("Enter the question."))
     if not written.text:
-        raise ActRefused("Write the answer.")
+        raise ActRefused(tr("Enter the answer."))
     if not readers:
-        raise ActRefused("Choose who may read it, among those whom its case was for.")
+        raise ActRefused(
+            tr("Choose who may read it. Only people who could read the case can be chosen.")
+        )
     if written.valid_until is None or written.valid_until <= at:
-        raise ActRefused("Choose a date to look at it again, after today.")
+        raise ActRefused(tr("Choose a review date in the future."))
     if written.valid_from is not None and written.valid_from >= written.valid_until:
-        raise ActRefused("It would end before it begins. Choose other dates.")
+        raise ActRefused(tr("The review date must be after the start date."))
 
 
 def is_shown_to(answer: ReviewedAnswer, viewer: Viewer, workers: frozenset[str]) -> bool:
@@ -308,5 +322,5 @@ def is_shown_to(answer: ReviewedAnswer, viewer: Viewer, workers: frozenset[str])
 
 def _why_not(answer: ReviewedAnswer, act: AnswerAct) -> str:
     if act == "approve" and answer.state in _FROM[act]:
-        return "Somebody else has to approve what you wrote."
-    return f"This answer is {answer.state.replace('_', ' ')}, so that can't be done now."
+        return tr("Somebody else has to approve what you wrote.")
+    return tr("That can't be done with this answer in its current state.")

@@ -27,6 +27,7 @@ from bot.domain.interactions import Delivery, Interaction, PostedRef
 from bot.domain.messages import AnswerMode, InteractionId, Message, Platform, Policy
 from bot.domain.outcomes import as_given, is_draft
 from bot.domain.ports import Interactions, Notes, Policies
+from bot.domain.texts import tr
 from bot.domain.urls import with_public_links
 from bot.inbox.outbox import pause_before
 
@@ -291,7 +292,7 @@ def draft_delivery(asked: Interaction, public_url: str | None, reviewer: str) ->
     """Return a draft as it is posted to a reviewer. Raises InteractionUnknown if there is none."""
     outcome = asked.outcome
     if outcome is None or not is_draft(outcome):
-        raise InteractionUnknown(f"There is no draft {asked.id!r}.")
+        raise InteractionUnknown(tr("There is no draft {id}.", id=repr(asked.id)))
     shown = replace(with_public_links(as_given(outcome), public_url), private=None)
     return Delivery(f"{asked.id}:draft:{reviewer}", asked.id, asked.message, shown)
 
@@ -299,11 +300,11 @@ def draft_delivery(asked: Interaction, public_url: str | None, reviewer: str) ->
 LIVE_MODES: tuple[AnswerMode, ...] = ("mentions", "questions")
 """The modes in which the bot answers."""
 
-NOT_A_REVIEWER = "Only this channel's reviewers, who are members of it, can say that."
-JUDGED_ALREADY = "Another reviewer has judged this draft already."
+NOT_A_REVIEWER = tr("Only this channel's reviewers can judge drafts.")
+JUDGED_ALREADY = tr("Another reviewer has already judged this draft.")
 VERDICT_WORDS: Mapping[Verdict, str] = {
-    "agree": "You said: right. Press the other button to change it.",
-    "disagree": "You said: wrong. Press the other button to change it.",
+    "agree": tr("You said: right. Press the other button to change it."),
+    "disagree": tr("You said: wrong. Press the other button to change it."),
 }
 
 
@@ -338,7 +339,7 @@ class DraftReview:
         draft = await self._drafts.get(self._tenant, interaction_id)
         asked = await self._interactions.get(interaction_id)
         if draft is None or asked is None or asked.withdrawn:
-            raise InteractionUnknown(f"There is no draft {interaction_id!r}.")
+            raise InteractionUnknown(tr("There is no draft {id}.", id=repr(interaction_id)))
         policy = await self._policies.of(self._tenant, draft.channel) or Policy()
         here = asked.message.thread.platform == by.platform
         if not (here and person_id in policy.reviewers):

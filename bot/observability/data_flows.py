@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from bot.domain.settings import Settings
+from bot.domain.texts import tr
 from bot.observability.tracing import read_variables
 from ingestion.config import Settings as IngestionSettings
 
@@ -60,21 +61,25 @@ def data_flows(
 def _models(settings: Settings) -> Iterator[DataFlow]:
     servers = [each.base_url or _OPENAI for each in settings.language_models]
     yield DataFlow(
-        "Language models",
+        tr("Language models"),
         _hosts(servers),
-        "Questions, earlier turns, attached text, passages that the answer's readers may read; "
-        "for drafts what experts replied",
-        "When a model routes, rewrites, answers or drafts; at night for gaps; in `evaluate`, "
-        "`train`, `certify`, `doctor`",
-        "Unset OPENAI_MODEL and MODELS__…; in one channel: the model `none`",
+        tr(
+            "Questions, earlier messages of the thread, text of attached files, passages that all "
+            "readers of the answer may read; for drafts, the experts' replies"
+        ),
+        tr(
+            "When a model interprets a question, answers or drafts; every night for gaps; in the "
+            "commands evaluate, train, certify and doctor"
+        ),
+        tr("Unset OPENAI_MODEL and MODELS__…; for one channel, choose the model “none”"),
     )
     embedder = settings.embedding_base_url or settings.openai_base_url or _OPENAI
     yield DataFlow(
-        "Embedding server",
+        tr("Embedding server"),
         _hosts([embedder] if settings.embedding_model else []),
-        "Text of every page; each question searched for",
-        "While indexing; at each search; grouping gaps",
-        "Unset EMBEDDING_MODEL and index again",
+        tr("Text of every page; every question searched for"),
+        tr("During indexing; for each search; to group gaps"),
+        tr("Unset EMBEDDING_MODEL, and index again"),
     )
 
 
@@ -83,24 +88,26 @@ def _records(settings: Settings) -> Iterator[DataFlow]:
     yield DataFlow(
         "Azure AI Search",
         _hosts([endpoint] if settings.azure_search_configured and endpoint else []),
-        "Text, vectors and readers of every page; each search's words and vector, ids, addresses "
-        "and groups of who reads the answer",
-        "While indexing; at each search",
-        "Unset AZURE_SEARCH_ENDPOINT and index again",
+        tr(
+            "Text, vectors and readers of every page; each search's words and vector; ids, "
+            "addresses and groups of the answer's readers"
+        ),
+        tr("During indexing; for each search"),
+        tr("Unset AZURE_SEARCH_ENDPOINT, and index again"),
     )
     yield DataFlow(
         "PostgreSQL",
         _hosts(_secrets(settings.database_url)),
-        "The whole record",
-        "All the time",
-        "Unset DATABASE_URL: a new record begins, in a file",
+        tr("The whole record"),
+        tr("Continuously"),
+        tr("Unset DATABASE_URL; this starts a new, empty record in a file"),
     )
     yield DataFlow(
-        "Microsoft sign-in for Azure",
+        tr("Microsoft sign-in for Azure"),
         (_MICROSOFT_LOGIN,) if _signs_in_to_azure(settings) else (),
-        "This server's own credentials; nothing of persons",
-        "When a token for Azure runs out, where no key is set",
-        "Set the keys, or what is off above",
+        tr("This server's own credentials; nothing about people"),
+        tr("When a token for Azure expires, if no key is set"),
+        tr("Set keys for Azure, or turn off what uses it"),
     )
 
 
@@ -108,18 +115,20 @@ def _wiki(wiki: IngestionSettings | None) -> Iterator[DataFlow]:
     yield DataFlow(
         "Confluence",
         _hosts([wiki.confluence_url] if wiki and wiki.confluence_url else []),
-        "The token; ids of pages; addresses and accounts of askers; with "
-        "CONFLUENCE_ANSWERS_PARENT published answers",
-        "On schedule; when somebody asks or publishes",
-        "Unset CONFLUENCE_URL",
+        tr(
+            "The token; ids of pages; addresses and accounts of askers; with "
+            "CONFLUENCE_ANSWERS_PARENT, published answers"
+        ),
+        tr("On schedule; when somebody asks or publishes"),
+        tr("Unset CONFLUENCE_URL"),
     )
     entra = wiki is not None and (wiki.confluence_directory or "").lower() == "entra"
     yield DataFlow(
         "Microsoft Graph",
         (_GRAPH, _MICROSOFT_LOGIN) if entra else (),
-        "This server's own credentials; addresses of askers",
-        "When somebody asks",
-        "Name a CSV file in CONFLUENCE_DIRECTORY",
+        tr("This server's own credentials; addresses of askers"),
+        tr("When somebody asks"),
+        tr("Set CONFLUENCE_DIRECTORY to a CSV file"),
     )
 
 
@@ -127,58 +136,60 @@ def _platforms(settings: Settings) -> Iterator[DataFlow]:
     yield DataFlow(
         "Slack",
         _hosts([settings.slack_api_url] if settings.slack_configured else []),
-        "Replies with quotes, cards of cases with question and asker, drafts, digests; ids of "
-        "members",
-        "When something is asked or shown there",
-        "Unset SLACK_BOT_TOKEN",
+        tr(
+            "Replies with quotes, cards of cases with question and asker, drafts, digests; ids of "
+            "members"
+        ),
+        tr("When something is asked or shown there"),
+        tr("Unset SLACK_BOT_TOKEN"),
     )
     teams = (*_hosts([settings.teams_service_url]), _MICROSOFT_LOGIN, *_BOT_FRAMEWORK)
     yield DataFlow(
         "Microsoft Teams",
         teams if settings.teams_configured else (),
-        "The same; this server's own credentials",
-        "When something is asked or shown there",
-        "Unset MICROSOFT_APP_ID",
+        tr("The same as to Slack; this server's own credentials"),
+        tr("When something is asked or shown there"),
+        tr("Unset MICROSOFT_APP_ID"),
     )
     yield DataFlow(
-        "Further adapters",
+        tr("Other adapters"),
         tuple(settings.adapters),
-        "What their packages send",
-        "Their documentation says",
-        "Unset FRONTDESK_ADAPTERS",
+        tr("What their packages send"),
+        tr("See their documentation"),
+        tr("Unset FRONTDESK_ADAPTERS"),
     )
 
 
 def _others(settings: Settings, variables: Mapping[str, str]) -> Iterator[DataFlow]:
     yield DataFlow(
-        "Sign-in (OpenID Connect)",
+        tr("Sign-in (OpenID Connect)"),
         _hosts([settings.oidc_issuer] if settings.oidc_issuer else []),
-        "The client's id and secret, one-time codes",
-        "When somebody signs in",
-        "Unset OIDC_ISSUER",
+        tr("The client's id and secret, one-time codes"),
+        tr("When somebody signs in"),
+        tr("Unset OIDC_ISSUER"),
     )
     traced = read_variables(variables)
     yield DataFlow(
-        "Traces (OpenTelemetry)",
+        tr("Traces (OpenTelemetry)"),
         (traced.where.removeprefix("on: "),) if "otlp" in traced.exporters else (),
-        "Times, outcomes, models, ids of interactions; no words, no persons",
-        "With each question",
-        "Unset OTEL_EXPORTER_OTLP_ENDPOINT",
+        tr("Times, outcomes, models and ids of interactions; no words and no people"),
+        tr("For each question"),
+        tr("Unset OTEL_EXPORTER_OTLP_ENDPOINT"),
     )
     mails = settings.smtp_url is not None and settings.smtp_from is not None
     yield DataFlow(
-        "Mail server",
+        tr("Mail server"),
         _hosts(_secrets(settings.smtp_url)) if mails else (),
-        "Digests: counts, titles, questions that the reader may see",
-        "Once a week, to who subscribed",
-        "Unset SMTP_URL",
+        tr("Digests: counts, titles, questions that the reader may see"),
+        tr("Once a week, to subscribers"),
+        tr("Unset SMTP_URL"),
     )
     yield DataFlow(
-        "Webhook of escalations",
+        tr("Webhook for cases"),
         _hosts(_secrets(settings.case_webhook_url)),
-        "Steps of cases: question, asker, experts and their words, pages",
-        "When something happens to a case",
-        "Unset CASE_WEBHOOK_URL",
+        tr("Steps of cases: question, asker, experts and what they wrote, pages"),
+        tr("When something happens to a case"),
+        tr("Unset CASE_WEBHOOK_URL"),
     )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.cases import Act, ActDetail, Actor, Case, CaseStatus, CaseStep
 from bot.domain.errors import ActRefused
+from bot.domain.texts import tr
 from bot.escalations import lifecycle, showing_more
 from bot.escalations.history import own_reply, standing_replies, standing_reply
 from bot.store.case_rows import (
@@ -54,8 +55,10 @@ async def refuse_unsent_words(connection: AsyncConnection, case: Case, taken: Ac
     last = (await connection.execute(query)).first()
     if last is None or (last.actor, last.text) != (taken.actor.id, taken.text):
         raise ActRefused(
-            f"It is {case.status.state} already, so what you wrote was not sent. Look at how it "
-            "stands now."
+            tr(
+                "The case has changed in the meantime, so your text was not sent. Check its "
+                "current state."
+            )
         )
 
 
@@ -72,12 +75,12 @@ async def status_after_correction(
     rows = await connection.execute(select_steps(case.tenant, case.interaction_id))
     steps = [step_of(row) for row in rows.all()]
     if not own_reply(steps, taken.detail.about, taken.actor):
-        raise ActRefused("That is no reply of yours.")
+        raise ActRefused(tr("That is not one of your replies."))
     said = standing_reply(steps, taken.detail.about)
     if taken.act == "retract":
         return None if said is None else _after_retraction(case, taken, steps, then)
     if said is None:
-        raise ActRefused("That reply was taken back. Write a new one.")
+        raise ActRefused(tr("That reply was withdrawn. Write a new one."))
     return then if said.text != taken.text else None
 
 
@@ -104,7 +107,7 @@ def _after_retraction(
 def refuse_asker(case: Case, to: Actor | None) -> None:
     """Raise ActRefused if a case would be given to its asker."""
     if to is not None and to.has(case.asker_id):
-        raise ActRefused("They asked it themselves. Choose somebody else.")
+        raise ActRefused(tr("They asked this question. Choose somebody else."))
 
 
 async def record_act(

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bot.domain.errors import InteractionUnknown
 from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId
+from bot.domain.texts import tr
 from bot.learning.reviewed_answers import (
     AnswerKind,
     AnswerState,
@@ -41,7 +42,9 @@ class StoredAnswers:
         actor, subject = answer.changed_by, answer.case or answer.id
         async with self._transactions.writing() as connection:
             if answer.case is not None and not await _is_there(connection, answer.case):
-                raise InteractionUnknown("The question was withdrawn: nothing of it is kept.")
+                raise InteractionUnknown(
+                    tr("The question was withdrawn, so nothing of it is kept.")
+                )
             insert = queries.insert_once(dialect, ReviewedAnswerRow, values)
             if (await connection.execute(insert)).rowcount == 1:
                 await connection.execute(insert_audit(tenant, actor, "answer.draft", subject))

@@ -50,7 +50,9 @@ async def read_form(request: web.Request) -> Mapping[str, object]:
     try:
         return await request.post()
     except _FORM_ERRORS as error:
-        raise problem(400, "The form can't be read.", cure="Send it again, in UTF-8.") from error
+        raise problem(
+            400, tr("The form can't be read."), cure=tr("Send it again, in UTF-8.")
+        ) from error
 
 
 FORM_OVERHEAD_BYTES = 1024**2
@@ -61,7 +63,7 @@ _CHUNK_BYTES = 256 * 1024
 _MAX_FIELD_BYTES = 64 * 1024
 _MAX_PARTS = 50
 _INCOMING = Path("documents") / ".incoming"
-_SEND_A_FORM = "Send a form (multipart/form-data) with the document in the field 'file'."
+_SEND_A_FORM = tr("Send a form (multipart/form-data) with the document in the field 'file'.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ async def receive_form(
             try:
                 await _read_parts(await request.multipart(), form, folder, bounds)
             except _FORM_ERRORS as error:
-                raise problem(400, "The form can't be read.", cure=_SEND_A_FORM) from error
+                raise problem(400, tr("The form can't be read."), cure=_SEND_A_FORM) from error
         yield form
     finally:
         for file in form.files:
@@ -167,12 +169,16 @@ async def _read_parts(
     while (part := await parts.next()) is not None:
         count += 1
         if not isinstance(part, BodyPartReader) or count > _MAX_PARTS:
-            raise problem(400, "The form has parts that are not taken.", cure=_SEND_A_FORM)
+            raise problem(400, tr("The form has unexpected parts."), cure=_SEND_A_FORM)
         if part.filename is None:
             form.texts[part.name or ""] = await _field_text(part)
         elif part.filename:
             if len(form.files) == bounds.files:
-                raise problem(422, f"That is more than {bounds.files} at once.", cure="Send fewer.")
+                raise problem(
+                    422,
+                    tr("That is more than {most} files at once.", most=bounds.files),
+                    cure=tr("Send fewer."),
+                )
             told = part.headers.get("Content-Type", "")
             file = ReceivedFile(part.filename, folder / uuid.uuid4().hex, told)
             form.files.append(file)
@@ -184,11 +190,17 @@ async def _field_text(part: BodyPartReader) -> str:
     while piece := await part.read_chunk(_CHUNK_BYTES):
         text += piece
         if len(text) > _MAX_FIELD_BYTES:
-            raise problem(422, f"The field {part.name!r} is too long.", cure="Send less.")
+            raise problem(
+                422,
+                tr("The field {name} is too long.", name=repr(part.name)),
+                cure=tr("Shorten it."),
+            )
     try:
         return text.decode()
     except UnicodeDecodeError as error:
-        raise problem(422, f"The field {part.name!r} is not UTF-8.", cure="Send UTF-8.") from error
+        raise problem(
+            422, tr("The field {name} is not UTF-8.", name=repr(part.name)), cure=tr("Send UTF-8.")
+        ) from error
 
 
 async def _pieces(part: BodyPartReader) -> AsyncIterator[bytes]:

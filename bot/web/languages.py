@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from aiohttp import hdrs, web
 from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from bot.domain.texts import ENGLISH, Catalogue, Language, Message, load_catalogue
+from bot.domain.texts import ENGLISH, Catalogue, Language, Message, load_catalogue, tr
+from bot.domain.texts.ingestion_texts import ingestion_text
 
 UI_LANGUAGE: web.AppKey[str] = web.AppKey("ui_language", str)
 """The language of all pages, or "browser" for what each asks for; English without it."""
@@ -24,6 +27,7 @@ def add_languages(app: web.Application, templates: Environment) -> None:
     app[_CATALOGUE] = load_catalogue(ENGLISH.tag if chosen == BY_BROWSER else chosen)
     templates.globals["_"] = _translated
     templates.globals["_n"] = _counted
+    templates.globals["said"] = ingestion_text
     templates.finalize = _rendered
 
 
@@ -42,9 +46,27 @@ def _language(context: Context) -> Language:
     return found if isinstance(found, Language) else ENGLISH
 
 
+_LABEL = re.compile(r'aria-label="(?:(Table)|(Code)|Source (\d+))"')
+"""What bot.web.pages.safe_html says to screen readers."""
+
+
+def _with_labels(html: Markup, language: Language) -> Markup:
+    """Return HTML with what it says to screen readers in a page's language."""
+
+    def label(found: re.Match[str]) -> str:
+        table, code, number = found.groups()
+        words = tr("Table") if table else tr("Code") if code else tr("Source {n}", n=number)
+        return f'aria-label="{escape(language.text(words))}"'
+
+    return html if language is ENGLISH else Markup(_LABEL.sub(label, html))  # noqa: S704 - as given
+
+
 @pass_context
 def _rendered(context: Context, value: object) -> object:
-    return _language(context).render(value)
+    language = _language(context)
+    if isinstance(value, Markup):
+        return _with_labels(value, language)
+    return language.render(value)
 
 
 @pass_context

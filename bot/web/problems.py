@@ -18,6 +18,7 @@ from bot.domain.errors import (
     StoreUnavailable,
 )
 from bot.domain.texts import tr
+from bot.domain.texts.ingestion_texts import ingestion_text
 from bot.web.languages import language_of
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 
@@ -173,7 +174,7 @@ def _overload(error: InboxFull | RateExceeded) -> Problem:
 
 def document_problem(error: DocumentRefused) -> Problem:
     """Return the problem for a refused document."""
-    return problem(_status_of(error), str(error))
+    return problem(_status_of(error), ingestion_text(str(error)))
 
 
 def _status_of(refused: DocumentRefused) -> int:

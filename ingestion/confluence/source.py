@@ -107,8 +107,9 @@ class ConfluenceSource:
         page_id = await self._id_of(named) if named else None
         if page_id is None:
             raise DocumentUnknown(
-                f"{shortened(page)} names no page of the space {self.space!r}. Give the address "
-                "that the browser shows above the page, or its id."
+                f"{shortened(page)} is not a page of the space {self.space!r}. Use the address "
+                f"that "
+                "the browser shows, or the page's id."
             )
         head = await visible_page(self._wiki, page_id)
         if head is not None and head.space_key != self.space:

@@ -229,7 +229,7 @@ def _text_of(head: bytes, name: str) -> str:
         # The last bytes may be an incomplete character.
         text = decode(head if len(head) < _HEAD else head[:-4], html=_is_named_html(name)).text
     except PageUnreadable as error:
-        raise _refused(name, f"is of no kind that can be read ({READABLE_KINDS} are)") from error
+        raise _refused(name, f"is of no format that can be read ({READABLE_KINDS} are)") from error
     if not text.strip():
         raise _refused(name, "is empty; upload a document with text")
     return text

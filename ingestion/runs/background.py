@@ -49,7 +49,7 @@ OnRemovalRefused = Callable[[str, str], Awaitable[None]]
 _AT_ONCE = 2
 _LEASE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 5.0
-_SOURCE_CURE = "Mend that (python -m ingestion doctor tries it), and reindex all."
+_SOURCE_CURE = "Fix that (python -m ingestion doctor tests it), then reindex everything."
 _WIKI = "Confluence"
 """Shown instead of a space when the list of spaces is unavailable."""
 
@@ -290,8 +290,8 @@ class Runs:
         space = await self._sources.space_of(page)
         if space is None:
             raise DocumentUnknown(
-                f"No page that can be read is at {shortened(page)}. Look at the address, and "
-                "whether its space is one that is read."
+                f"There is no readable page at {shortened(page)}. Check the address, and whether "
+                "its space is one that is read."
             )
         return space
 

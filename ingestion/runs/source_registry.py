@@ -94,7 +94,7 @@ class KnownSources:
         if self._wiki is not None:
             return await self._wiki.source(space)
         raise DocumentUnknown(
-            f"It is not known what fills the space {shortened(space)}. Say it once: "
+            f"The source of the space {shortened(space)} is unknown. Name it once: "
             f"python -m ingestion folder PATH --space KEY"
         )
 

@@ -92,10 +92,12 @@ def _is_within_run(page: str, within: Collection[str]) -> bool:
     return any(part in within for part in accumulate(page.split("/"), "{}/{}".format))
 
 
-_DOCUMENT_CURE = "Look at the file, mend or remove it, and reindex."
-_RETRY_CURE = "It is tried again by the next run; if it stays so, see to what is named here."
+_DOCUMENT_CURE = "Repair or remove the file, then reindex."
+_RETRY_CURE = "The next run tries again. If it keeps failing, fix what is named here."
 _SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z])")
-_REMOVAL_CURE = "If they are meant to go, reindex once more and allow it; else mend the source."
+_REMOVAL_CURE = (
+    "If they should be removed, reindex again and allow it; otherwise repair the source."
+)
 
 
 class RunCounters:

@@ -27,25 +27,27 @@ class Bench:
 BENCHES = (
     Bench(
         "What Frontdesk adds to a question",
-        "Everything but model and embedder, at 10,000 chunks. `desk` is answering itself, `record` "
-        "what keeping message, progress and outcome on disk adds, `all` both. `stick` is the same "
-        "loop of Python for every question: its own spread is the machine's.",
+        "Everything but model and embedder, at 10,000 chunks. `desk` is answering itself, "
+        "`record` what keeping message, progress and outcome on disk adds, `all` both. `stick` "
+        "is the same Python loop for every question: its spread is the noise of the machine.",
         "tests.bench.bench_overhead",
         ("--questions", "150"),
         ("--chunks", "10000"),
     ),
     Bench(
-        "Answers a second without a model",
-        "The sample company's questions, eight at once, by everything in `serve` but its doors. In "
-        "turns with them the same questions are embedded alone: the ratio of the processor times "
-        "tells machines and their load apart. `make profile` draws where the time goes.",
+        "Answers per second without a model",
+        "The sample company's questions, eight at once, by everything that `serve` runs except "
+        "HTTP. Alternating with them, the same questions are only embedded: the ratio of the "
+        "processor times does not depend on the machine and its load. `make profile` draws "
+        "where the time goes.",
         "tests.bench.bench_throughput",
         ("--questions", "250"),
     ),
     Bench(
         "What durability adds to an answer",
-        "The same questions by the desk alone and by the whole way: stored, begun in the engine, "
-        "admitted, answered, recorded, delivered to a platform that takes the reply at once.",
+        "The same questions answered without storing anything, and the complete way: stored, "
+        "started by the engine, admitted, answered, recorded, and delivered to a platform that "
+        "accepts the reply at once.",
         "tests.bench.bench_durability",
         ("--questions", "80"),
     ),
@@ -85,14 +87,14 @@ BENCHES = (
         ("--visits", "10"),
     ),
     Bench(
-        "A search against its raw parts",
+        "A search compared with its parts",
         "One search with permissions, beside a bare FTS5 query and a bare exact vector search.",
         "tests.bench.bench_retrieval",
         ("--chunks", "10000"),
         ("--chunks", "10000", "100000"),
     ),
     Bench(
-        "Ingestion against the bare embedder",
+        "Ingestion compared with the bare embedder",
         "Chunks a second of a whole sync over those of the embedder alone, on the same chunks in "
         "the same run.",
         "tests.bench.bench_ingestion",
@@ -124,7 +126,7 @@ BENCHES = (
         None,
     ),
     Bench(
-        "Time to forget",
+        "How long a removed page can be found",
         "A real server over a local Confluence that is looked at whole each minute: seconds from a "
         "deletion or restriction until no question finds the page. Aims: at most one interval and "
         "a minute; with the last check, at once.",

@@ -30,10 +30,10 @@ RUNS = 3
 AIMS = "Which aims hold"
 PREFACE = """# Performance
 
-How fast Frontdesk is, beside something bare that was measured in the same run, and how many people
-one machine serves. Written by `make bench`; anyone can run each command below. Absolute times are
-those of one machine on one day. An aim in time holds on a machine whose bare server has a median of
-at most 1.5 ms; elsewhere it is multiplied by what the bare server takes more.
+This page shows how fast Frontdesk is, compared with something minimal that was measured in the same
+run, and how many people one machine can serve. It is written by `make bench`; you can run each
+command yourself. Absolute times are those of one machine on one day. Goals in time apply to a
+machine whose minimal server has a median of at most 1.5 ms; on slower machines they are scaled.
 """
 
 

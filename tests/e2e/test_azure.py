@@ -223,7 +223,7 @@ def test_the_day_a_model_retires_stands_beside_it_and_in_the_guide(name: str) ->
     beside = re.search(
         rf"// [^\n]*(20\d\d-\d\d-\d\d)[^\n]*\n@description[^\n]*\nparam {name} ", MAIN_TEXT
     )
-    later = RUNNING.read_text().partition("## Later")[2].partition("\n## ")[0]
+    later = RUNNING.read_text().partition("## After the first deployment")[2].partition("\n## ")[0]
 
     assert beside
     assert beside[1] in later

@@ -113,7 +113,7 @@ async def test_a_wrong_token_is_told_and_the_right_one_leads_on(
         await page.goto(f"{url}/deep")
         await page.get_by_label("Admin token").fill("wrong")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("alert")).to_contain_text("not the admin token")
+        await expect(page.get_by_role("alert")).to_contain_text("Wrong admin token")
         await visit.picture("signin-wrong")
         visit.troubles.clear()  # the browser notes the 401
         await page.get_by_label("Admin token").fill(TOKEN)

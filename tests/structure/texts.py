@@ -18,7 +18,7 @@ from bot.domain.texts import FOLDER, NUMBER
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("bot", "rag", "ingestion")
-PYTHON = {"tr": None, "trn": (1, 2)}
+PYTHON = {"tr": None, "trn": (1, 2), "marked": None}
 TEMPLATES = {"_": None, "_n": (1, 2)}
 
 Forms = str | tuple[str, ...] | list[str]

@@ -1,9 +1,10 @@
 """Trace which of our files and functions every answered question passes, platform by platform.
 
 The whole application answers a warm-up question and then three traced ones; what is traced ends
-when its outcome is recorded. Threads that the application starts are traced too. The way is what
-all of them pass: a beat of background work falls into one or another. No stage is recorded on the
-way, as none is on a fast machine. The platforms are the doubles of the tests.
+when its outcome is recorded. Threads that the application starts are traced too, its background
+tasks are not: on a slow machine each question meets a beat of all of them. The way is what all
+questions pass. No stage is recorded on the way, as none is on a fast machine. The platforms are the
+doubles of the tests.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Way:
     def __init__(self) -> None:
         self.functions: dict[str, dict[str, int]] = {}
         self._now: dict[str, dict[str, int]] | None = None
+        self._background: frozenset[asyncio.Task[object]] = frozenset()
 
     @property
     def count(self) -> int:
@@ -78,6 +80,7 @@ class Way:
     def tracing(self) -> Iterator[None]:
         """Note what is called in the block; keep the files that every block has passed."""
         now = self._now = {}
+        self._background = frozenset(each for each in asyncio.all_tasks() if not _is_way(each))
         sys.setprofile(self._note)
         try:
             yield
@@ -92,10 +95,25 @@ class Way:
         if now is None or event != "call":
             return
         path = frame.f_code.co_filename
-        if not path.startswith(_OURS):
+        if not path.startswith(_OURS) or _task() in self._background:
             return
         names = now.setdefault(path.removeprefix(f"{ROOT}/"), {})
         names[frame.f_code.co_qualname] = names.get(frame.f_code.co_qualname, 0) + 1
+
+
+def _is_way(task: asyncio.Task[object]) -> bool:
+    """Return whether a task that runs before a question is on its way: a connection, who asks."""
+    if task is asyncio.current_task():
+        return True
+    return getattr(task.get_coro(), "__qualname__", "") == "RequestHandler.start"
+
+
+def _task() -> asyncio.Task[object] | None:
+    """Return the running task; None in a thread without a loop."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
 
 
 _OURS = tuple(f"{ROOT}/{top}/" for top in PRODUCT)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 from babel.messages.catalog import Catalog, Message
 
 from bot.domain.texts import FOLDER, placeholders, shipped_tags
-from tests.structure.texts import compiled, extracted, forms, read_language, untranslated
+from tests.structure.texts import ROOT, compiled, extracted, forms, read_language, untranslated
 
 FILES = sorted(FOLDER.glob("*.po"))
 CURE = "run `make texts`, and translate what is new"
@@ -45,6 +47,24 @@ def test_no_text_is_untranslated(path: Path) -> None:
 def test_a_translation_has_the_placeholders_of_its_text(path: Path) -> None:
     wrong = [each.id for each in read_language(path) if each.id and not _agree(each)]
     assert not wrong
+
+
+def test_what_is_refused_to_people_is_in_the_catalogue() -> None:
+    assert not [each for path in sorted((ROOT / "bot").rglob("*.py")) for each in _plain(path)]
+
+
+def _plain(path: Path) -> list[str]:
+    """Return where a file refuses an act in plain English."""
+    calls = [each for each in ast.walk(ast.parse(path.read_text("utf-8"))) if _refuses(each)]
+    return [f"{path.name}:{each.lineno}" for each in calls if _is_plain(each.args[-1])]
+
+
+def _refuses(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in {"ActRefused", "CsvProblem"}
+
+
+def _is_plain(given: ast.expr) -> bool:
+    return isinstance(given, ast.Constant | ast.JoinedStr)
 
 
 def _agree(message: Message) -> bool:

@@ -34,22 +34,22 @@ _DROPPED = tr("some statements did not pass the checks")
 _WORDING = tr("the answer says more than the lines it cites")
 
 SIGNALS: Mapping[str, Signal] = {
-    "score_best": Signal(tr("Strength of the best passage"), against=_WEAK),
+    "score_best": Signal(tr("Score of the best passage"), against=_WEAK),
     "score_gap_2": Signal(tr("Lead of the best passage over the second"), against=_NO_LEAD),
     "score_gap_5": Signal(tr("Lead of the best passage over the fifth"), against=_NO_LEAD),
-    "score_mean": Signal(tr("Strength of the five best passages, on average"), against=_WEAK),
-    "score_spread": Signal(tr("How far apart the passages are in strength"), against=_NO_LEAD),
+    "score_mean": Signal(tr("Average score of the five best passages"), against=_WEAK),
+    "score_spread": Signal(tr("Spread of the passages' scores"), against=_NO_LEAD),
     "keyword_best": Signal(tr("Same words, best passage"), "number", _WORDS),
     "vector_best": Signal(tr("Same meaning, best passage"), against=_WEAK),
     "vector_mean": Signal(tr("Same meaning, on average"), against=_WEAK),
-    "tokens_best": Signal(tr("Word by word, best page"), against=_WEAK),
-    "tokens_lead": Signal(tr("Word by word, lead over other pages"), against=_RIVALS),
+    "tokens_best": Signal(tr("Word-by-word match, best page"), against=_WEAK),
+    "tokens_lead": Signal(tr("Word-by-word match, lead over other pages"), against=_RIVALS),
     "rank_agreement": Signal(
         tr("Found both by words and by meaning"),
         against=tr("searching by words and by meaning led to different passages"),
     ),
     "pages_close": Signal(
-        tr("Pages that are about equally good"),
+        tr("Number of about equally good pages"),
         against=tr("several pages match about equally well"),
     ),
     "best_page_share": Signal(
@@ -57,26 +57,32 @@ SIGNALS: Mapping[str, Signal] = {
         against=tr("the matching text is spread over several pages"),
     ),
     "coverage_best": Signal(
-        tr("Question's words in the passage with most of them"), against=_WORDS
+        tr("Words of the question found in the passage that has most of them"), against=_WORDS
     ),
-    "coverage_first": Signal(tr("Question's words in the best passage"), against=_WORDS),
-    "coverage_top_3": Signal(tr("Question's words in the three best passages"), against=_WORDS),
-    "rarest_uncovered": Signal(tr("Weight of a rare word that is missing"), against=_WORDS),
-    "uncovered_identifiers": Signal(tr("Numbers and codes of the question found nowhere"), "count"),
+    "coverage_first": Signal(tr("Words of the question found in the best passage"), against=_WORDS),
+    "coverage_top_3": Signal(
+        tr("Words of the question found in the three best passages"), against=_WORDS
+    ),
+    "rarest_uncovered": Signal(tr("Weight of a missing rare word"), against=_WORDS),
+    "uncovered_identifiers": Signal(
+        tr("Numbers and codes of the question that were not found"), "count"
+    ),
     "has_claims": Signal(tr("Something answers the question"), "yes"),
     "supported_share": Signal(tr("Statements that the pages support"), against=_DROPPED),
-    "composer_best_quote_score": Signal(tr("Fit of the best line"), "number", _LINES),
-    "composer_best_quote_coverage": Signal(tr("Question's words in the best line"), against=_LINES),
+    "composer_best_quote_score": Signal(tr("Match of the best line"), "number", _LINES),
+    "composer_best_quote_coverage": Signal(
+        tr("Words of the question found in the best line"), against=_LINES
+    ),
     "composer_best_quote_cosine": Signal(tr("Same meaning, best line"), against=_LINES),
     "composer_quotes_coverage": Signal(
-        tr("Question's words in the best quoted lines"),
+        tr("Words of the question found in the best quoted lines"),
         against=tr("the lines found don't cover all words of the question"),
     ),
     "composer_section_coverage": Signal(
-        tr("Question's words in all that is shown"),
+        tr("Words of the question found in everything shown"),
         against=tr("what is shown doesn't cover all words of the question"),
     ),
-    "composer_section_score": Signal(tr("Fit of the best section"), "number", _LINES),
+    "composer_section_score": Signal(tr("Match of the best section"), "number", _LINES),
     "composer_section_gap": Signal(
         tr("Lead of the best section over the next"), "number", _SECTIONS
     ),
@@ -87,7 +93,7 @@ SIGNALS: Mapping[str, Signal] = {
         tr("Lead of the best line over other pages"), "number", _RIVALS
     ),
     "composer_answer_type_missing": Signal(
-        tr("The kind of answer asked for is missing"),
+        tr("The expected kind of answer is missing"),
         "yes",
         tr("no line has what was asked for, such as a date or an amount"),
     ),
@@ -99,7 +105,7 @@ SIGNALS: Mapping[str, Signal] = {
     ),
     "composer_claims_kept_share": Signal(tr("Statements that passed the checks"), against=_DROPPED),
     "composer_lines_found_share": Signal(
-        tr("Cited lines that exist"), against=tr("the model cited lines that don't exist")
+        tr("Share of cited lines that exist"), against=tr("the model cited lines that don't exist")
     ),
     "composer_sources_distinct": Signal(tr("Different passages cited"), "count"),
     "composer_pages_distinct": Signal(tr("Different pages cited"), "count"),
@@ -110,13 +116,15 @@ SIGNALS: Mapping[str, Signal] = {
         tr("the model says that something is missing"),
     ),
     "composer_figures_quoted": Signal(tr("Statements whose numbers are quoted"), against=_WORDING),
-    "composer_words_supported": Signal(tr("Answer's words that its lines have"), against=_WORDING),
-    "composer_wording_literal": Signal(tr("Pairs of words that its lines have"), against=_WORDING),
+    "composer_words_supported": Signal(
+        tr("Words of the answer found in its cited lines"), against=_WORDING
+    ),
+    "composer_wording_literal": Signal(tr("Word pairs found in its cited lines"), against=_WORDING),
     "composer_self_rating": Signal(
         tr("How sure the model says it is"), against=tr("the model is not certain")
     ),
     "careful_rule": Signal(
-        tr("The model's certainty, less what it says is missing and each failed check"),
+        tr("The model's confidence, reduced by missing parts and failed checks"),
         against=tr("the model is not certain, says that something is missing, or a check failed"),
     ),
 }
@@ -136,7 +144,7 @@ TIMING_NAMES: Mapping[str, str] = {
     "search": tr("Searching"),
     "plan": tr("Searching again in the model's words"),
     "compose": tr("Composing and checking"),
-    "features": tr("Judging"),
+    "features": tr("Estimating confidence"),
     "generate": tr("Writing the reply"),
 }
 

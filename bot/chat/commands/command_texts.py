@@ -15,7 +15,8 @@ from bot.chat.commands.types import CommandSyntax
 from bot.domain.formatting import rough_duration
 from bot.domain.health import ComponentStatus
 from bot.domain.markdown import clip
-from bot.domain.texts import Text, join_texts, tr, trn
+from bot.domain.texts import Text, changed, join_texts, tr, trn
+from bot.domain.texts.ingestion_texts import ingestion_text
 from ingestion.library import Space
 from ingestion.records.types import Failure, Run
 
@@ -72,7 +73,7 @@ def _help_lines(spelling: CommandSyntax, *, admin: bool) -> Iterator[str]:
         yield _help_line(f"{command}why", _WHY)
     yield _help_line(f"{command}help", tr("this list"))
     yield _help_line(f"{command}status", tr("what I answer from, and how fresh it is"))
-    yield _help_line(f"{command}my cases", tr("your questions that are with a person"))
+    yield _help_line(f"{command}my cases", tr("your questions to people"))
     if not command:
         yield _help_line("/why", _WHY)
     yield _help_line(
@@ -103,6 +104,8 @@ _MOST_SPACES = 15
 _DAY = 86_400
 _HOURS = 48 * 3600
 """Ages up to this many seconds are given in hours."""
+_ROUGHLY_A_MINUTE = 30
+"""Seconds below which a rough duration is less than a minute."""
 
 _SIGNS = {"absent": "not set up"}
 
@@ -124,6 +127,8 @@ def status_text(
 def age_text(since: datetime, now: datetime) -> str:
     """Return how long ago a moment was."""
     seconds = max(0.0, (now - since).total_seconds())
+    if seconds < _ROUGHLY_A_MINUTE:
+        return tr("less than a minute ago")
     if seconds <= _HOURS:
         return tr("{time} ago", time=rough_duration(seconds))
     return trn("{n} day ago", "{n} days ago", round(seconds / _DAY))
@@ -300,7 +305,7 @@ def _facts(status: RunStatus) -> Iterator[str]:
             yield _written(status)
     if status.resumed:
         yield tr("It was interrupted and resumed; the figures count from then.")
-    yield from filter(None, (status.embedding, status.note))
+    yield from filter(None, (ingestion_text(status.embedding), status.note))
 
 
 def pace(status: RunStatus) -> str:
@@ -368,10 +373,15 @@ def _problem_count(status: RunStatus, spelling: CommandSyntax) -> str:
 
 def _problem(trouble: Failure) -> str:
     where = trouble.page or trouble.space
-    reason = trouble.reason.rstrip(".")
-    # Its cure is the command that is told at the end.
-    cure = "" if trouble.mass_delete else f" {trouble.cure}"
-    return clip(f"{where}: {reason}.{cure}", _LONGEST_TROUBLE)
+    reason = ingestion_text(trouble.reason.rstrip("."))
+    # The cure of a held-back deletion is the command that is told at the end.
+    cure = "" if trouble.mass_delete else ingestion_text(trouble.cure)
+    told = tr("{where}: {reason}. {cure}", where=where, reason=reason, cure=cure)
+    return changed(told, _shortened)
+
+
+def _shortened(words: str) -> str:
+    return clip(words.rstrip(), _LONGEST_TROUBLE)
 
 
 def _cure(status: RunStatus, spelling: CommandSyntax) -> str:

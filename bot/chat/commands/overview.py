@@ -16,7 +16,7 @@ from ingestion.library import Space
 
 NOT_READ_ALONE = tr("Others can read this. Please ask me in a direct message.")
 
-NO_CASES = tr("You have no questions with a person.")
+NO_CASES = tr("None of your questions is with a person.")
 
 OPEN_TITLE = tr("Your open questions")
 SETTLED_TITLE = tr("Your closed questions")

@@ -245,7 +245,7 @@ def _not_one(named: Sequence[Word]) -> str:
     if not named:
         return tr("Tell me what to reindex.")
     return tr(
-        "One at a time, or all: you named {names}.",
+        "Name one, or all: you named {names}.",
         names=", ".join(quote_input(each.text) for each in named),
     )
 

@@ -30,6 +30,7 @@ from bot.chat.documents import Documents, Reindex
 from bot.domain.formatting import join_names
 from bot.domain.ports import Audits
 from bot.domain.texts import join_texts, tr, trn
+from bot.domain.texts.ingestion_texts import ingestion_text
 from ingestion.errors import DocumentInTheWay, DocumentRefused, DocumentUnknown
 from ingestion.library import LibraryDocument, Space
 from ingestion.records.types import Run
@@ -127,7 +128,7 @@ async def _of_page(
     try:
         space = await runs.find_space(url)
     except DocumentRefused as error:
-        space, trouble = None, str(error)
+        space, trouble = None, ingestion_text(str(error))
     if space is not None:
         return ResolvedTarget(
             space, tr("{page} is in the space {space}.", page=_named(page, by), space=space), url
@@ -232,7 +233,7 @@ class ReindexRuns:
         except DocumentInTheWay:
             return Refused(_RACE)
         except DocumentRefused as error:
-            return Refused(str(error))
+            return Refused(ingestion_text(str(error)))
         return Started(run_id, _started(aim, request))
 
     async def status(self, by: CommandCaller) -> Done:

@@ -155,6 +155,11 @@ def trn(one: str, many: str, n: int, /, **values: object) -> Text:
     return Text.of(Message(one, many, n, {"n": n, **values}))
 
 
+def marked(message: str) -> str:
+    """Return a message id to be filled and rendered later; this call gathers it."""
+    return message
+
+
 def join_texts(separator: str, texts: Iterable[str]) -> Text:
     """Return texts and data one after the other."""
     return Text.of(Joined(separator, tuple(texts)))

@@ -21,7 +21,7 @@ from bot.platforms.slack.rendering import SECTION_LIMIT, Block, context, section
 _MOST_BLOCKS = 100
 _LONGEST_SECTION = SECTION_LIMIT // 2
 """Characters before escaping, which may make a text longer."""
-_CUT_NOTE = tr("There is more, but not enough room for it here.")
+_CUT_NOTE = tr("There is more, but it doesn't fit here.")
 
 
 class SeeMoreButton:

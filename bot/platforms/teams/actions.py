@@ -73,7 +73,7 @@ log = structlog.get_logger(__name__)
 _TITLE_LENGTH = 60
 _HEADING_LENGTH = 80
 _STEP_LENGTH = 2_000
-_CUT_NOTE = tr("There is more, but not enough room for it here.")
+_CUT_NOTE = tr("There is more, but it doesn't fit here.")
 
 
 def explanation_title(explanation: Explanation) -> str:

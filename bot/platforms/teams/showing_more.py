@@ -21,8 +21,8 @@ from bot.platforms.teams.rendering.cards import card_answer
 from bot.platforms.teams.rendering.text import CONTENT_BUDGET, size, teams_markdown, teams_plain
 
 _NO_CHAT = tr(
-    "I can show it in a personal chat alone, and I have none with you. Add me for yourself, write "
-    "to me there, and press again; or look at it on the board."
+    "I can only show this in a personal chat, and we don't have one yet. Add me for yourself, "
+    "write to me there and press the button again, or look at it on the board."
 )
 
 

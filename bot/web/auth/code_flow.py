@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from bot.domain.settings import Settings
+from bot.domain.texts import tr
 from bot.domain.users import SignedIn
 from bot.web.auth.id_tokens import (
     Claims,
@@ -27,10 +28,10 @@ from bot.web.auth.issuer import ClientRegistration, IssuedTokens, Issuer, SignIn
 log = structlog.get_logger(__name__)
 
 CALLBACK_PATH = "/session/oidc/callback"
-_BEGIN_AGAIN = (
-    "This sign-in was not begun in this browser, or more than ten minutes ago. Please try again."
+_BEGIN_AGAIN = tr(
+    "This sign-in was started in another browser or more than ten minutes ago. Please try again."
 )
-_CANCELLED = "The sign-in was not completed. Try again, or ask whoever runs Frontdesk."
+_CANCELLED = tr("The sign-in was not completed. Try again, or ask whoever runs Frontdesk.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import structlog
 from aiohttp import web
 
 from bot.domain.ports import Audits
+from bot.domain.texts import tr
 from bot.domain.users import SignedIn
 from bot.web.auth.identity import Identities, bearer_token
 from bot.web.problems import problem
@@ -50,8 +51,8 @@ class WrongTokenLimit:
 
 log = structlog.get_logger(__name__)
 
-REJECTED_TEXT = "That is not the admin token. It is the value of FRONTDESK_ADMIN_TOKEN."
-PAUSED_TEXT = "That is not the admin token, and too many wrong ones were tried. Wait a minute."
+REJECTED_TEXT = tr("Wrong admin token. Use the value of FRONTDESK_ADMIN_TOKEN.")
+PAUSED_TEXT = tr("Wrong admin token, and too many attempts. Wait a minute.")
 
 
 @dataclass(frozen=True, slots=True)

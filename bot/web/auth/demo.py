@@ -13,6 +13,7 @@ from aiohttp import web
 
 from bot.domain.messages import Person
 from bot.domain.settings import Settings
+from bot.domain.texts import tr
 from bot.domain.urls import safe_redirect_path
 from bot.domain.users import Role, SignedIn
 from bot.web.auth.identity import (
@@ -29,7 +30,7 @@ from rag.types import EVERYONE, Principal
 DEMO_PATH = "/session/demo"
 DEMO_COOKIE = "frontdesk_demo"
 _SECONDS = 12 * 3600
-_OWN_KEY, _OWN_NAME = "you", "You"
+_OWN_KEY, _OWN_NAME = "you", tr("You")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,11 @@ class Demo:
         form = await request.post()
         chosen = self._personas.get(str(form.get("persona", "")))
         if chosen is None:
-            raise problem(422, "There is no such colleague.", cure="Choose one of the switcher.")
+            raise problem(
+                422,
+                tr("There is no such person in the sample company."),
+                cure=tr("Choose one from the menu at the top right."),
+            )
         place = safe_redirect_path(str(form.get("next", "/")))
         response = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": place})
         response.set_cookie(
@@ -124,11 +129,15 @@ def display_names(request: web.Request) -> Mapping[str, str]:
 def personas() -> Sequence[Persona]:
     """Return the personas; their groups are those of the sample's restricted pages."""
     return (
-        Persona(_OWN_KEY, _OWN_NAME, "operator, may do everything"),
-        _persona("mika", "Mika", "sales, asks"),
-        _persona("ines", "Ines", "HR team, asks and reads HR's pages", groups=("hr-team",)),
+        Persona(_OWN_KEY, _OWN_NAME, tr("operator, may do everything")),
+        _persona("mika", "Mika", tr("sales, asks")),
+        _persona("ines", "Ines", tr("HR team, asks and reads HR's pages"), groups=("hr-team",)),
         _persona(
-            "tomas", "Tomas", "IT admins, answers colleagues", role="expert", groups=("it-admins",)
+            "tomas",
+            "Tomas",
+            tr("IT admins, answers colleagues"),
+            role="expert",
+            groups=("it-admins",),
         ),
     )
 

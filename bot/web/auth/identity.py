@@ -26,6 +26,7 @@ from bot.domain.interactions import Interaction
 from bot.domain.messages import Person
 from bot.domain.ports import Directory
 from bot.domain.settings import Settings
+from bot.domain.texts import tr
 from bot.domain.urls import origin_of
 from bot.domain.users import ROLES, Role, SignedIn
 from bot.learning.question_words import Viewer, person_key
@@ -123,7 +124,7 @@ SIGNED_IN = web.RequestKey("signed_in", SignedIn)
 """The signed-in person; set by SecurityMiddleware, absent for everybody else."""
 SESSION_IS_OPEN: web.RequestKey[Callable[[], Awaitable[bool]]] = web.RequestKey("session_is_open")
 """Asks whether the request's session is still open; set by SecurityMiddleware."""
-_ROLE_CURE = "Ask whoever runs Frontdesk for it, or sign in at /session as somebody who has it."
+_ROLE_CURE = tr("Ask whoever runs Frontdesk for it, or sign in at /session as somebody who has it.")
 VISITOR_SECONDS = 365 * 24 * 3600
 
 LOCAL_ID = "local"
@@ -258,7 +259,7 @@ def role_of(request: web.Request) -> Role:
 def require_role(request: web.Request, role: Role) -> Person:
     """Return the caller if they have at least a role. Raises Problem (403) otherwise."""
     if ROLES.index(role_of(request)) < ROLES.index(role):
-        raise problem(403, f"This is for those with the role {role!r}.", cure=_ROLE_CURE)
+        raise problem(403, tr("This requires the role “{role}”.", role=role), cure=_ROLE_CURE)
     return person_of(request)
 
 

@@ -18,6 +18,7 @@ from bot.chat.adapters import is_platform_endpoint
 from bot.domain.errors import SettingInvalid
 from bot.domain.ports import Audits
 from bot.domain.settings import Settings
+from bot.domain.texts import tr
 from bot.domain.urls import (
     OWN_PAGES,
     QUOTE_MARK,
@@ -65,7 +66,9 @@ def check_host(request: web.Request) -> None:
     hosts = request.headers.getall("Host", [])
     if len(hosts) == 1 and _is_loopback_host(request, hosts[0]):
         return
-    raise _foreign_host(hosts, "Open it as http://127.0.0.1 or http://localhost with its port.")
+    raise _foreign_host(
+        hosts, tr("Open it as http://127.0.0.1 or http://localhost, with the port.")
+    )
 
 
 def check_public_host(request: web.Request, public_origin: str | None) -> None:
@@ -76,12 +79,17 @@ def check_public_host(request: web.Request, public_origin: str | None) -> None:
     hosts = request.headers.getall("Host", [])
     if public_origin is None or (len(hosts) == 1 and _is_public_host(hosts[0], public_origin)):
         return
-    cure = f"Open it as {public_origin} (PUBLIC_URL). A proxy must pass the Host header on."
+    cure = tr(
+        "Open {address} (PUBLIC_URL) instead. A proxy must pass the Host header on.",
+        address=public_origin,
+    )
     raise _foreign_host(hosts, cure)
 
 
 def _foreign_host(hosts: Sequence[str], cure: str) -> Problem:
-    return problem(403, f"The host {', '.join(hosts)!r} is not this server's.", cure=cure)
+    return problem(
+        403, tr("{host} is not this server's address.", host=repr(", ".join(hosts))), cure=cure
+    )
 
 
 def check_origin(request: web.Request, public_origin: str | None = None) -> None:
@@ -95,8 +103,8 @@ def check_origin(request: web.Request, public_origin: str | None = None) -> None
         if not all(_is_allowed_origin(request, origin, public_origin) for origin in origins):
             raise problem(
                 403,
-                f"Requests from {', '.join(origins)!r} are not taken.",
-                cure="Use the page that this server itself serves.",
+                tr("Requests from {origin} are not accepted.", origin=repr(", ".join(origins))),
+                cure=tr("Use this server's own pages."),
             )
         return
     if request.path.startswith(UPLOAD_PATHS) and not _is_browser(request):
@@ -275,8 +283,11 @@ class SecurityMiddleware:
         if not self._has_credentials:
             raise problem(
                 403,
-                "This server has no admin token, so only the platforms' endpoints are open.",
-                cure=f"Set one and start again: {ADMIN_SETUP_COMMAND}",
+                tr(
+                    "This server has no admin token, so only the endpoints of Slack and Teams "
+                    "are open."
+                ),
+                cure=tr("Set one and restart: {command}", command=ADMIN_SETUP_COMMAND),
             )
         raise _sign_in_required(request)
 

@@ -81,7 +81,10 @@ class SignInPages:
             raise web.HTTPSeeOther(wanted)
         closed = self._flow is None and self._token_cure
         if closed:
-            text = f"Nobody can sign in yet: there is no admin token. Set {self._token_cure}"
+            text = tr(
+                "Nobody can sign in yet, because there is no admin token. Set {setting}",
+                setting=self._token_cure,
+            )
             return self._page(request, text, HTTPStatus.FORBIDDEN)
         return self._page(request, wanted=wanted)
 

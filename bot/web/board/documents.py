@@ -16,6 +16,7 @@ from bot.domain.errors import StoreUnavailable
 from bot.domain.messages import Person
 from bot.domain.ports import Audits
 from bot.domain.texts import tr
+from bot.domain.texts.ingestion_texts import ingestion_text
 from bot.web.auth.identity import principals_of, require_role, role_of
 from bot.web.board import labels
 from bot.web.board.layout import audit_name, render_page, utc_now
@@ -131,7 +132,7 @@ class DocumentPages:
                         by=audit_name(person),
                     )
                 except DocumentRefused as error:
-                    troubles.append(str(error))
+                    troubles.append(ingestion_text(str(error)))
                     continue
                 kept.append(added.id)
                 await self._audit(person, "upload", f"{space}/{added.id}")

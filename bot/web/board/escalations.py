@@ -146,7 +146,7 @@ def state_label(case: Case, now: datetime) -> str:
 def time_in_state(case: Case, now: datetime) -> str:
     """Return how long ago a case entered its state; empty for a waiting one."""
     waits = case.status.state in WAITING
-    return "" if waits else tr("{time} ago", time=labels.age(now - case.changed_at))
+    return "" if waits else labels.ago(now - case.changed_at)
 
 
 def is_late(case: Case, now: datetime, patience: timedelta) -> bool:

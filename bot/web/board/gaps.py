@@ -177,7 +177,7 @@ def trend(gap: ShownGap) -> str:
     if not before:
         return tr("none before")
     if now == before:
-        return tr("as many before")
+        return tr("the same as before")
     return tr("{difference} than before", difference=compared(now, before))
 
 

@@ -67,8 +67,8 @@ _BY: Mapping[str, str] = {
     "intent": tr("intent"),
 }
 SHORTENED = tr(
-    "Not everything is counted: only the newest {questions} questions, as many votes, and "
-    "{cases} cases of this period are.",
+    "Only the newest {questions} questions, the newest {questions} votes and {cases} cases of "
+    "this period are counted.",
     questions=MOST_QUESTIONS,
     cases=MOST_CASES,
 )
@@ -274,16 +274,16 @@ def _outcomes(total: Tally) -> Iterator[tuple[str, str, str, str]]:
         yield row(label, total.of(kind), measure)
         if kind == "answered":
             yield row(tr("of which partially"), total.partial, "partial")
-    yield tr("Left alone"), count(total.of("silent")), "", DEFINITIONS["silent"]
+    yield tr("Ignored"), count(total.of("silent")), "", DEFINITIONS["silent"]
 
 
 def _times(figures: Figures) -> Sequence[tuple[str, str, str, str, str]]:
     """Return name, number, median, 95th percentile and definition of each time that was taken."""
     timed: Sequence[tuple[str, Percentiles, Measure]] = (
-        (tr("Question to answer"), figures.answering, "answering"),
-        (tr("Case opened to claimed"), figures.claiming, "claiming"),
-        (tr("Case opened to first reply"), figures.replying, "claiming"),
-        (tr("Case opened to resolved"), figures.resolving, "resolving"),
+        (tr("From question to answer"), figures.answering, "answering"),
+        (tr("From opening a case to claiming it"), figures.claiming, "claiming"),
+        (tr("From opening a case to the first reply"), figures.replying, "claiming"),
+        (tr("From opening a case to resolving it"), figures.resolving, "resolving"),
     )
     return [
         (name, count(each.count), duration(each.p50), duration(each.p95), DEFINITIONS[measure])

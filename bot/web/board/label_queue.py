@@ -144,8 +144,8 @@ class LabelsPage:
                 name,
                 calibration_in_words(name),
                 tr(
-                    "At most {wrong} of answers wrong, {answered} of questions answered "
-                    "({questions} questions from {source}, {date}).",
+                    "At most {wrong} of answers are wrong, and {answered} of questions are "
+                    "answered ({questions} questions from {source}, {date}).",
                     wrong=f"{certificate.target_error:.0%}",
                     answered=f"{certificate.coverage:.0%}",
                     questions=certificate.questions,

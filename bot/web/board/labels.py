@@ -47,7 +47,7 @@ BECAME: Mapping[AnswerType, str] = {
     "GENERIC": tr("Answered without the wiki"),
     "CLARIFICATION": tr("Follow-up question"),
     "ESCALATION_REQUIRED": tr("Not answered"),
-    "SILENT": tr("Left alone"),
+    "SILENT": tr("Ignored"),
 }
 LEVELS: Mapping[ConfidenceLevel, str] = {
     "sure": tr("Answered from the wiki"),
@@ -118,6 +118,8 @@ _STATUS_LABELS: Mapping[Status, str] = {
 }
 _LIMIT = tr("Rejected: limit")
 _MAX_LINE = 240
+_MINUTE, _DAY = 60, 86_400
+_TWO_DAYS = 2 * _DAY
 
 
 def became(question: AskedQuestion) -> str:
@@ -189,7 +191,17 @@ def one_line(text: str) -> str:
 def age(span: timedelta) -> str:
     """Return a duration up to now; negative ones (a clock that is behind) count as zero."""
     seconds = max(0.0, span.total_seconds())
-    return tr("less than a minute") if seconds < 60 else duration(seconds)  # noqa: PLR2004 - a minute
+    return tr("less than a minute") if seconds < _MINUTE else duration(seconds)
+
+
+def ago(span: timedelta) -> str:
+    """Return how long ago something was."""
+    seconds = max(0.0, span.total_seconds())
+    if seconds < _MINUTE:
+        return tr("less than a minute ago")
+    if seconds < _TWO_DAYS:
+        return tr("{time} ago", time=duration(seconds))
+    return trn("{n} day ago", "{n} days ago", round(seconds / _DAY))
 
 
 def moment(at: datetime) -> str:

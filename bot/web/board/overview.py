@@ -29,8 +29,8 @@ from bot.web.board.figures import compared, count, percent, usd
 from bot.web.board.layout import days_asked_for, render_page, span_choices, utc_now
 
 SHORTENED_NOTE = tr(
-    "Not everything is counted: only the newest {questions} questions, as many votes, and "
-    "{cases} escalations of a period are.",
+    "Only the newest {questions} questions, the newest {questions} votes and {cases} escalations "
+    "of a period are counted.",
     questions=MOST_QUESTIONS,
     cases=MOST_CASES,
 )
@@ -116,7 +116,7 @@ def _comparison(spans: ComparedSpan) -> str:
     if not then:
         return tr("none in the {days} days before", days=days)
     if now == then:
-        return tr("as many as in the {days} days before", days=days)
+        return tr("the same as in the {days} days before", days=days)
     difference = compared(now, then)
     return tr("{difference} than in the {days} days before", difference=difference, days=days)
 

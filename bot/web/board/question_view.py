@@ -112,7 +112,7 @@ def _features(features: Mapping[str, float]) -> Table:
     rows = sorted(
         (signal.name, format_signal(signal, value), name) for signal, name, value in named
     )
-    return Table(tr("Signals of the gate"), (tr("Signal"), tr("Value"), tr("Key")), tuple(rows))
+    return Table(tr("Confidence signals"), (tr("Signal"), tr("Value"), tr("Key")), tuple(rows))
 
 
 def _calls(calls: tuple[ModelCall, ...]) -> Table:

@@ -27,7 +27,9 @@ from bot.web.problems import allow_larger_body, problem
 from bot.web.question_forms import FILE_LIMITS, read_question_form
 
 _WITH_FILES = ("/chat/{conversation}", "/chat/{conversation}/{id}/edit")
-_NOT_EDITABLE = tr("You can edit only your last question, and only until people have it.")
+_NOT_EDITABLE = tr(
+    "You can only edit your latest question, and only until it is handed over to a person."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

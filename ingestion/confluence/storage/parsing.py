@@ -117,8 +117,8 @@ def parse(storage: str) -> Parsed:
     """
     if len(storage) > MOST_CHARACTERS or storage.count("<") > MOST_TAGS:
         raise PageUnreadable(
-            f"is too large ({len(storage)} characters, {storage.count('<')} tags; "
-            f"at most {MOST_CHARACTERS} and {MOST_TAGS}); split it"
+            f"is too large ({len(storage)} of at most {MOST_CHARACTERS} characters, "
+            f"{storage.count('<')} of at most {MOST_TAGS} tags); split it"
         )
     head = _HEAD.match(storage)
     text = storage[head.end() :] if head else storage

@@ -521,8 +521,8 @@ TOPICS: Mapping[str, tuple[Case, ...]] = MappingProxyType(
         "Feedback": FEEDBACK,
         "People": PEOPLE,
         "Conversations": CONVERSATIONS,
-        "Orders, coming and going": RUNNING,
-        "Safety and trouble": SAFETY,
+        "Commands, joining and leaving": RUNNING,
+        "Safety and failures": SAFETY,
     }
 )
 CASES = tuple(case for cases in TOPICS.values() for case in cases)

@@ -14,7 +14,7 @@ EARLIER = Question("is the proxy needed at home?")
 _ASKED = Question("a person, please", number=2)
 ASK, SEE, SHOW, KEEP = "Ask to see more", "See what was said", "Show them", "No"
 _WANTED = "would like to see"
-_OVER = "asked any more"
+_OVER = "no longer open"
 
 
 async def is_agreed_to(scene: Scenario) -> None:

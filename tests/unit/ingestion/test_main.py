@@ -344,8 +344,8 @@ def test_a_sync_that_held_back_is_exit_code_2_until_it_is_allowed(
     ("arguments", "told"),
     [
         (["folder", "nowhere", "--space", "HR"], "no folder"),
-        (["sync", "NONE"], "not known what fills"),
-        (["sync", "--page", "https://elsewhere.example.com/7"], "Look at the address"),
+        (["sync", "NONE"], "is unknown. Name it once"),
+        (["sync", "--page", "https://elsewhere.example.com/7"], "Check the address"),
         (["cancel", "HR"], "No run is under way"),
         (["rebuild"], "The index is one file"),
     ],

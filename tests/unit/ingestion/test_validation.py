@@ -78,7 +78,7 @@ def test_no_name_that_is_taken_leaves_its_folder(text: str) -> None:
 @pytest.mark.parametrize("key", ["", ".", "-x", "a b", "a/b", "ü", "x" * 101, "a\n"])
 def test_a_space_is_named_plainly(key: str) -> None:
     assert not is_space_key(key)
-    with pytest.raises(DocumentRefused, match="no name of a space"):
+    with pytest.raises(DocumentRefused, match="not a valid space name"):
         space_key(key)
 
 

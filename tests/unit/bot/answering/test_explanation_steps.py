@@ -205,7 +205,7 @@ def test_signals_that_were_weighed_come_with_what_they_did_strongest_first() -> 
     view = explanation_view(Outcome(Reply("x", "found", confidence=0.8), trace), GATE)
 
     assert [(row.name, row.did) for row in view.weights] == [
-        ("Word by word, lead over other pages", "clearly for"),
+        ("Word-by-word match, lead over other pages", "clearly for"),
         ("Same meaning, best passage", "hardly matters"),
     ]
     others = next(group for group in view.groups if group.name == "Other signals")

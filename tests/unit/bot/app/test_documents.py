@@ -145,7 +145,7 @@ async def test_a_space_of_a_folder_takes_no_uploads_and_can_be_read_again(
         kept = await client.delete(f"{SPACES}/IT/vpn.md", headers=own)
 
     assert (refused.status, near.status, unknown.status, kept.status) == (409, 409, 404, 409)
-    assert "Choose another space" in told["detail"]
+    assert "Choose another one" in told["detail"]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ async def test_a_space_of_a_folder_takes_no_uploads_and_can_be_read_again(
         (b"%PDF-1.4 garbage", "a.pdf", "broken PDF"),
         (pdf(["Text"])[:-200], "a.pdf", ""),
         (b"PK\x03\x04garbage", "a.docx", "broken Word document"),
-        (bytes(range(256)) * 10, "a.txt", "no kind that can be read"),
+        (bytes(range(256)) * 10, "a.txt", "no format that can be read"),
         (b"Text", "../../etc/passwd", "has a path in it"),
         (b"Text", ".htaccess", "begins with a dot"),
         (b"Text", "x" * 201, "too long"),

@@ -72,7 +72,7 @@ def test_with_the_defaults_nothing_leaves() -> None:
             ("mail.example:465",),
         ),
         (
-            "Webhook of escalations",
+            "Webhook for cases",
             {
                 "case_webhook_url": f"https://tickets.example/{SECRET}",
                 "case_webhook_secret": f"whsec_{'a' * 32}",

@@ -82,7 +82,7 @@ async def test_a_name_with_a_path_is_only_a_title(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        pytest.param("a.pdf", b"\x89PNG\r\n\x1a\n" + bytes(500), "no kind", id="a picture"),
+        pytest.param("a.pdf", b"\x89PNG\r\n\x1a\n" + bytes(500), "no format", id="a picture"),
         pytest.param("a.docx", b"PK\x03\x04broken", "broken Word", id="a broken archive"),
         pytest.param("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as .docx", id="old"),
         pytest.param("a.txt", b"  \n", "is empty", id="nothing in it"),

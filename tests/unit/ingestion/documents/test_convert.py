@@ -118,7 +118,7 @@ def test_what_a_file_holds_decides(tmp_path: Path, content: bytes, name: str, ke
     [
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no kind that can be read"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no format that can be read"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "old Office format; save it as .docx"),
         (b"{\\rtf1 text}", "rich text"),
         (b"PK\x03\x04broken", "broken Word document"),

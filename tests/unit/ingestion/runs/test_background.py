@@ -254,7 +254,10 @@ async def test_a_space_that_another_process_works_on_is_waited_for(
     ("error", "told"),
     [
         (IngestionError("'/srv' is no folder; name an existing one"), "Name an existing one."),
-        (TooManyRemoved("9 pages are gone. If they are meant to go, --x"), "If they are meant"),
+        (
+            TooManyRemoved("9 pages are gone. If they are meant to go, --x"),
+            "If they should be removed",
+        ),
         (RuntimeError("password=hunter2"), "It is in the log."),
     ],
 )
@@ -474,7 +477,7 @@ async def test_a_run_over_one_page_finds_its_space_and_stands_in_nobodys_way(
 
 
 async def test_a_page_that_is_in_no_space_is_refused(runs: Runs) -> None:
-    with pytest.raises(DocumentUnknown, match="No page"):
+    with pytest.raises(DocumentUnknown, match="no readable page"):
         await runs.start(None, by="bea", page="https://elsewhere.example.com/7")
     assert await runs.find_space("https://elsewhere.example.com/7") is None
     assert await runs.find_space("https://wiki.example.com/IT/7") == "IT"

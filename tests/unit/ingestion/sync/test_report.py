@@ -257,7 +257,9 @@ async def test_what_embedding_will_take_is_said_before_the_first_page(tmp_path: 
         source = FolderSource(tmp_path, space="IT", readers=ALL)
         await sync(source, index, embedder, tenant="acme", progress=ProgressLines(stream))
 
-    assert stream.getvalue().startswith("Embedding 3 pages takes tokens; how many can be told once")
+    assert stream.getvalue().startswith(
+        "Embedding 3 pages costs tokens. The number of tokens can be estimated once"
+    )
 
 
 def test_a_worker_tells_its_server_what_embedding_will_take() -> None:

@@ -176,7 +176,7 @@ async def test_a_wrong_token_is_told_on_the_page(public: Client) -> None:
     response = await public.post("/session", data={"token": "<b>"}, headers=own(public))
 
     assert response.status == 401
-    assert "not the admin token" in await response.text()
+    assert "Wrong admin token" in await response.text()
     assert "<b>" not in await response.text()
     assert "frontdesk_session" not in response.cookies
 

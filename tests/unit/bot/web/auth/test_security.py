@@ -86,7 +86,7 @@ async def test_on_loopback_another_sites_requests_are_refused(
     platform = await client.post("/api/messages", json={}, headers={"Origin": origin})
 
     assert (posted.status, got.status, platform.status) == (403, 403, 403)
-    assert "page that this server itself serves" in await detail(posted)
+    assert "this server's own pages" in await detail(posted)
     assert await store.work.unfinished() == []
 
 

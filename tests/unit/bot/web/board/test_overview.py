@@ -195,7 +195,7 @@ def words(now: Figures, then: Figures) -> str:
     [
         (0, 0, "No questions in the last 7 days; 0 in the 7 days before."),
         (3, 0, "3 questions in the last 7 days, none in the 7 days before"),
-        (3, 3, "3 questions in the last 7 days, as many as in the 7 days before"),
+        (3, 3, "3 questions in the last 7 days, the same as in the 7 days before"),
         (1, 2, "1 question in the last 7 days, 1 fewer"),
     ],
 )
@@ -240,9 +240,9 @@ def test_what_was_not_counted_is_said_of_either_span() -> None:
 def test_what_was_left_alone_is_told_beside_the_questions() -> None:
     quiet, busy = figures({"answered": 1}), figures({"answered": 1, "silent": 12})
 
-    assert "Left alone" not in words(quiet, quiet)
+    assert "Ignored" not in words(quiet, quiet)
     said = words(busy, quiet)
-    assert "1 question in the last 7 days, as many as" in said
+    assert "1 question in the last 7 days, the same as" in said
     assert said.endswith(
         "12 more messages were left alone because they were not meant for the bot."
     )

@@ -323,7 +323,7 @@ async def test_the_record_shows_everything_that_is_known(desk: BoardBrowser, sto
         "vpn says error 809",
         "Mika Salo",
         "Slack, channel C1",
-        "Reply to the thread It is blocked 1 .",
+        "Reply in the thread It is blocked 1 .",
         "Private reply to the asker For your eyes 1 .",
         "is the vpn down?",
         "About the company (fixed rule, 0.90)",
@@ -364,7 +364,7 @@ async def test_scores_of_the_search_are_on_the_record_for_admins_alone(desk: Boa
         for who in ("anna", "admin")
     ]
 
-    for score in (PASSAGE_SIGNALS["keyword"], "Strength of the best passage 90% score_best"):
+    for score in (PASSAGE_SIGNALS["keyword"], "Score of the best passage 90% score_best"):
         assert score not in expert
         assert score in admin
 

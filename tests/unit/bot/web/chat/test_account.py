@@ -75,7 +75,7 @@ async def test_a_person_has_their_own_data_alone_forgotten(
     await browser.post("/me/forget", 303)
     assert not await store.forgetting.open_requests("default")
 
-    assert "being forgotten" in await browser.post("/me/forget", 200, agreed="yes")
+    assert "being deleted" in await browser.post("/me/forget", 200, agreed="yes")
 
     (request,) = await store.forgetting.open_requests("default")
     assert request.keys.ids == {visitor}

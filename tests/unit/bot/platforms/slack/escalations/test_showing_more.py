@@ -118,7 +118,7 @@ async def test_an_agreement_ends_with_the_case(scene: CaseScenario) -> None:
     await scene.act("resolve")
     await scene.visitor(ALICE).click(request, "Show them")
     await until(lambda: scene.whispered(ALICE))
-    assert "isn't asked any more" in scene.whispered(ALICE)[0]
+    assert "no longer open" in scene.whispered(ALICE)[0]
 
 
 async def test_a_request_is_not_told_once_it_fell_away(scene: CaseScenario) -> None:

@@ -126,7 +126,7 @@ def test_whatever_is_explained_fits_and_is_a_card_that_teams_takes(text: str, pa
 
 
 def test_what_does_not_fit_is_said_to_be_cut() -> None:
-    assert "not enough room" in cards.words(explanation_card(_explanation("word " * 1_000, 5)))
+    assert "doesn't fit" in cards.words(explanation_card(_explanation("word " * 1_000, 5)))
 
 
 def test_nothing_in_an_explanation_is_live_but_our_own_links() -> None:

@@ -183,7 +183,7 @@ async def test_a_slip_is_told_with_what_can_be_said_and_nothing_in_it_is_live(
     await alice.say(alice.chat, f"reindex {EVIL}")
     (post,) = teams.posts_in(alice.chat)
 
-    assert "One at a time" in post.shown
+    assert "Name one, or all" in post.shown
     for live in ("<at", "](http", " https://evil", "\u201chttps://evil", "\u201c*"):
         assert live not in post.text
 
