@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from urllib.parse import urlsplit
 
 from aiohttp import web
 from pydantic_settings import BaseSettings
@@ -140,6 +141,14 @@ def build(
     return app
 
 
+def _wiki_hosts(settings: Settings, wiki: IngestionSettings | None) -> frozenset[str] | None:
+    """Return the hosts of pages with readers; None where the wiki's address is not known."""
+    if wiki is None:
+        return None
+    urls = (wiki.confluence_url, settings.public_url)
+    return frozenset(urlsplit(each).hostname or "" for each in urls if each)
+
+
 def _build_services(
     settings: Settings,
     components: Components,
@@ -161,6 +170,7 @@ def _build_services(
         observers=(metrics.answered,),
         dropped=metrics.dropped,
         directory=directory,
+        wiki_hosts=_wiki_hosts(settings, ingestion),
     )
     metrics.watch(lambda: background.inbox.busy)
     held_back = MassDeleteAlert(tenant=settings.tenant, notes=store.notes, channels=channels)
@@ -318,4 +328,5 @@ def _mount_casework(app: web.Application, services: _Services) -> None:
         index=services.components.index,
         origins=services.origins,
         patience=timedelta(minutes=settings.escalation_ping_minutes),
+        joins_within=timedelta(days=settings.escalation_join_days),
     )

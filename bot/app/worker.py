@@ -24,8 +24,10 @@ from bot.domain.ports import AnswersInquiries, Channel, Directory, Introduces
 from bot.domain.record_reports import RetentionResult
 from bot.domain.settings import Settings
 from bot.domain.usage import usage_limits
-from bot.escalations.casework import Casework, NotifyingCases
+from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop, utc_now
+from bot.escalations.notifying_cases import NotifyingCases
+from bot.escalations.shared_words import SharedWords
 from bot.inbox.accept import DurableInbox
 from bot.inbox.accept_only import AcceptOnlyEngine, AcceptOnlySupervisor
 from bot.inbox.heartbeat import InboxSupervisor, Lease
@@ -179,10 +181,12 @@ def build_background_work(
     observers: Sequence[ObserveOutcome],
     directory: Directory,
     dropped: Callable[[Message], None],
+    wiki_hosts: frozenset[str] | None = None,
 ) -> BackgroundWork:
     """Build the inbox, the notices and the cases; nothing is started.
 
-    ``dropped`` is called with each message that is not even stored.
+    ``dropped`` is called with each message that is not even stored. ``wiki_hosts`` are those of
+    pages with readers, None if they are not known.
     """
     refusals = RefusalLog()
     readable = ReadableInIndex(parts.index)
@@ -199,7 +203,8 @@ def build_background_work(
         hold_back=floods.check,
     )
     loop = _build_notices(store, parts, channels, opened.supervisor)
-    cases = NotifyingCases(store.escalations, loop.hint)
+    words = SharedWords(store.interactions, readable, wiki_hosts)
+    cases = NotifyingCases(store.escalations, loop.hint, words)
     return BackgroundWork(opened.inbox, opened.supervisor, loop, cases, works=settings.works)
 
 

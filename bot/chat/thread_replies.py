@@ -262,7 +262,7 @@ class ThreadReplies:
         return None if actor.has(case.asker_id) else actor
 
     async def _sees_card(self, case: Case, author: ActingUser) -> bool:
-        asked = await self._targets.interactions.get(case.interaction_id)
+        asked = await self._targets.interactions.get(case.joined_to or case.interaction_id)
         card = await self._card_of(asked.message) if asked else None
         return card is not None and await self._sees(author, card.channel)
 

@@ -39,12 +39,17 @@ Act = Literal[
 ``amend`` and ``retract`` correct or take back an own reply. ``ask_more`` asks to see what the asker
 wrote before, ``show_more`` and ``keep_more`` are their answers, ``see_more`` is the look at it."""
 
+GROUP_ACTS = ("join", "split")
+"""What changes which cases are one; ``bot.escalations.ports.Cases`` has a method for each."""
+
 ActorRole = Literal["asker", "expert"]
 """A person's role in one escalation: its asker, or an expert who may answer it."""
 
-Step = Literal["open", Act, "ping", "second_level"]
+Step = Literal["open", "join", "split", "joined", "left", "lead", Act, "ping", "second_level"]
 """A kind of history entry: an act, or what nobody did. ``ping`` is a reminder to people,
-``second_level`` the question to those who are asked after a time."""
+``second_level`` the question to those who are asked after a time. ``join``: an expert joined the
+case to one of the same question; ``split``: and made it one of its own again. ``joined`` and
+``left`` are in the leading case's history; ``lead``: the case leads now what another led."""
 
 
 SECOND_LEVEL = 2
@@ -75,12 +80,14 @@ class ActDetail:
     ``to`` is the colleague who gets an assigned case. ``about`` is the number of the step that an
     act is about: the reply that is amended or retracted, or the request to see more that is
     answered; 0 for other acts. ``in_thread``: the asker has read the reply already, where its
-    author wrote it.
+    author wrote it. ``shared_with`` are the cases of the same question to whose askers the words
+    may go: if one is left out, they go to the asker of the case alone where they were written.
     """
 
     to: Actor | None = None
     about: int = 0
     in_thread: bool = False
+    shared_with: frozenset[InteractionId] = field(default=frozenset(), compare=False)
 
 
 NO_DETAIL = ActDetail()
@@ -101,7 +108,9 @@ class Case:
 
     ``asker_name`` is empty if the platform gave none; ``outsider`` is empty for a colleague.
     ``due_at`` is the time of the next reminder, None for no more. ``version`` counts changes.
-    ``level`` is 2 once the second level was asked.
+    ``level`` is 2 once the second level was asked. ``joined_to`` is the leading case of the same
+    question, which is answered for all; ``askers`` is how many people asked it, of a leading case.
+    Only cases of one ``join_scope`` may be one: of the same readers and experts; "" for none.
     """
 
     interaction_id: InteractionId
@@ -120,6 +129,9 @@ class Case:
     version: int = 0
     outsider: Outsider = ""
     level: int = 1
+    joined_to: InteractionId | None = None
+    join_scope: str = ""
+    askers: int = 1
 
     @property
     def asker_mark(self) -> str:
@@ -149,7 +161,8 @@ class CaseQuery:
     """Filters and order of a list of cases; an empty filter means all.
 
     ``asker_id`` is the asker's id on their platform. ``words`` are searched in the question. The
-    cases that wait longest come first, unless ``newest_first`` is set.
+    cases that wait longest come first, unless ``newest_first`` is set. ``leading`` leaves out those
+    that joined another; ``joined_to`` finds those that joined it.
     """
 
     states: frozenset[State] = frozenset()
@@ -157,6 +170,8 @@ class CaseQuery:
     asker_id: str = ""
     words: str = ""
     newest_first: bool = False
+    leading: bool = False
+    joined_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

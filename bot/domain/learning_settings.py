@@ -86,6 +86,13 @@ class LearningSettings(LanguageModelSettings):
         description="Minutes after which an unclaimed question is also posted in "
         "`SLACK_SECOND_LEVEL_CHANNEL` and `TEAMS_SECOND_LEVEL_CHANNEL`; 0: never.",
     )
+    escalation_join_days: int = Field(
+        7,
+        ge=0,
+        le=90,
+        description="Days in which the same question, asked by several, is one case; similar ones "
+        "are suggested on the board. 0: every question is its own case.",
+    )
 
     @field_validator("smtp_url")
     @classmethod

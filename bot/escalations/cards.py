@@ -54,10 +54,13 @@ class CardUpdates:
     async def post(self, delivery: Delivery, channel: str, send: SendCard) -> None:
         """Post the card of a question in a channel, which is stored before. Raises DeliveryFailed.
 
-        It shows the question as delivered if the case can't be read.
+        It shows the question as delivered if the case can't be read. A case that joined another
+        has none: the leading case's says how many asked.
         """
         message = delivery.message
         view = await self._seen(message) or view_of_delivery(delivery)
+        if view.case.joined_to:
+            return
         await self.store_place(message, PostedRef(channel, ""))
         await self.store_place(message, PostedRef(channel, await send(view)))
         self._note_version(view)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.answering.permitted_views import EarlierExchange, SearchFinding
@@ -92,6 +92,11 @@ STEP_LABELS: Mapping[Step, str] = {
     "see_more": tr("saw the earlier messages"),
     "ping": tr("A reminder was sent"),
     "second_level": tr("The second level was asked"),
+    "join": tr("joined it to a case of the same question"),
+    "split": tr("made it a case of its own"),
+    "joined": tr("Somebody else asked the same"),
+    "left": tr("Somebody who asked the same left"),
+    "lead": tr("It leads the cases of others who asked the same"),
 }
 """Text after the expert's name in the history, as experts read it; see ``step_label``."""
 
@@ -139,6 +144,26 @@ CASE_FORMS: Mapping[Act, CaseForm] = {
     "note": CaseForm(tr("Your note"), tr("The asker never sees it.")),
 }
 """The acts for which a text is asked."""
+
+
+def case_form(act: Act, case: Case) -> CaseForm:
+    """Return the form for the text of an act on a case, which says how many get a reply."""
+    form = CASE_FORMS[act]
+    return replace(form, hint=_TO_ALL) if act == "reply" and case.askers > 1 else form
+
+
+_TO_ALL = tr("It is posted under your name to everyone who asked, where they asked.")
+
+
+def askers_text(case: Case) -> str:
+    """Return how many people asked a leading case's question, "" for one."""
+    if case.askers == 1:
+        return ""
+    return trn(
+        "{n} person asked this. An answer goes to each, where they asked.",
+        "{n} people asked this. An answer goes to each, where they asked.",
+        case.askers,
+    )
 
 
 NO_COLLEAGUE = tr(
@@ -215,9 +240,12 @@ _STATE_LABELS: Mapping[State, str] = {
 }
 
 
-def buttons_for_people(state: State) -> tuple[CaseButton, ...]:
-    """Return the buttons of a card seen by several people, independent of the viewer."""
-    return _PEOPLE_BUTTONS.get(state, ())
+def buttons_for_people(case: Case) -> tuple[CaseButton, ...]:
+    """Return the buttons of a card seen by several people, independent of the viewer.
+
+    A case that joined another is answered with that one.
+    """
+    return () if case.joined_to else _PEOPLE_BUTTONS.get(case.status.state, ())
 
 
 def more_button(view: CaseView) -> CaseButton | None:
@@ -236,7 +264,7 @@ def more_button(view: CaseView) -> CaseButton | None:
 
 def card_buttons(view: CaseView) -> tuple[CaseButton, ...]:
     """Return all buttons of acts on a card, independent of the viewer."""
-    offered, more = buttons_for_people(view.case.status.state), more_button(view)
+    offered, more = buttons_for_people(view.case), more_button(view)
     return offered if more is None else (*offered, more)
 
 
@@ -270,10 +298,15 @@ def hidden_pages(finding: SearchFinding) -> str:
     )
 
 
+_JOINED = tr("Joined to a case of the same question, which is answered for all")
+
+
 def status_text(view: CaseView) -> str:
     """Return the state of a case and its owner, such as "Claimed by Anna Lopez"."""
     case = view.case
     state = case.status.state
+    if case.joined_to:
+        return _JOINED
     last = last_act(view.steps)
     if state == "resolved" and last is not None and last.actor and last.actor.role == "asker":
         return tr("Closed by the asker")
@@ -288,9 +321,12 @@ def state_since(case: Case) -> datetime:
     return case.opened_at if case.status.state == "open" else case.changed_at
 
 
+_NOBODYS: frozenset[Step] = frozenset({"open", "ping", "second_level", "joined", "left", "lead"})
+
+
 def acts_in(steps: Sequence[CaseStep]) -> tuple[CaseStep, ...]:
     """Return the acts of experts and asker, oldest first, without the opening and reminders."""
-    return tuple(step for step in steps if step.step not in {"open", "ping", "second_level"})
+    return tuple(step for step in steps if step.step not in _NOBODYS)
 
 
 def last_act(steps: Sequence[CaseStep]) -> CaseStep | None:

@@ -7,7 +7,7 @@ its reader may read, and has no pages while the index is unavailable.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from weakref import WeakValueDictionary
 
 import structlog
@@ -26,8 +26,6 @@ from bot.domain.cases import (
     ActDetail,
     Actor,
     Case,
-    CaseQuery,
-    CaseStep,
 )
 from bot.domain.errors import ActRefused, BotError, InteractionUnknown
 from bot.domain.interactions import Feedback, Interaction
@@ -250,44 +248,6 @@ async def expert_named(cases: Cases, tenant: str, person_id: str) -> Actor:
             )
         )
     return expert
-
-
-class NotifyingCases:
-    """Call ``announce`` after each act. Implements bot.escalations.ports.Cases over another."""
-
-    def __init__(self, cases: Cases, announce: Callable[[], None]) -> None:
-        self._cases = cases
-        self._announce = announce
-
-    async def act(
-        self,
-        tenant: str,
-        case_id: InteractionId,
-        act: Act,
-        actor: Actor,
-        text: str = "",
-        detail: ActDetail = NO_DETAIL,
-    ) -> Case:
-        changed = await self._cases.act(tenant, case_id, act, actor, text, detail)
-        self._announce()
-        return changed
-
-    async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
-        return await self._cases.get(tenant, case_id)
-
-    async def find(
-        self, tenant: str, query: CaseQuery, *, limit: int, after: Case | None = None
-    ) -> Sequence[Case]:
-        return await self._cases.find(tenant, query, limit=limit, after=after)
-
-    async def steps(self, tenant: str, case_id: InteractionId) -> Sequence[CaseStep]:
-        return await self._cases.steps(tenant, case_id)
-
-    async def experts(self, tenant: str) -> Sequence[Actor]:
-        return await self._cases.experts(tenant)
-
-    async def open_in(self, thread: Thread) -> Sequence[Case]:
-        return await self._cases.open_in(thread)
 
 
 _DONE = "done"

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from bot.domain.cases import ActDetail, Actor, CaseStep, Step
 
-_INTERNAL: frozenset[Step] = frozenset({"note", "second_level"})
+_INTERNAL: frozenset[Step] = frozenset(
+    {"note", "second_level", "join", "split", "joined", "left", "lead"}
+)
 _CORRECTIONS: frozenset[Step] = frozenset({"amend", "retract"})
 
 

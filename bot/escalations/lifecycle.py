@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
-from bot.domain.cases import Act, Actor, CaseStatus, State
+from bot.domain.cases import Act, Actor, Case, CaseStatus, State
 from bot.domain.errors import ActRefused, EscalationTaken
 from bot.domain.markdown import clip
 from bot.domain.texts import tr
@@ -38,6 +38,18 @@ MORE_ACTS: frozenset[Act] = CONSENTS.union({"ask_more", "see_more"})
 ASKERS_ACTS: frozenset[Act] = CONSENTS.union({"resolve", "reopen"})
 """Acts allowed to the asker; all others are for experts."""
 
+LEAVING_ACTS = ASKERS_ACTS - CONSENTS
+"""Acts of an asker by which their case is no longer one with others of the same question."""
+
+ANSWERING_ACTS: frozenset[Act] = frozenset({"reply", "resolve", "decline"})
+"""Acts whose words go to nobody else if another asker may not read them: the others wait on."""
+
+AMONG_EXPERTS: frozenset[Act] = frozenset({"assign", "note"})
+"""Acts whose words no asker reads."""
+
+ONE_CASE_ACTS: frozenset[Act] = MORE_ACTS.union({"note"})
+"""Acts on one case alone, of several of the same question."""
+
 REPEATABLE_ACTS: frozenset[Act] = MORE_ACTS.union({"reply", "note", "amend", "retract"})
 """Acts that may change something although the status stays."""
 
@@ -55,15 +67,17 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class ReminderSchedule:
-    """Delay and maximum number of reminders of unclaimed cases.
+    """Delay and maximum number of reminders of unclaimed cases, and other times of a case.
 
     ``after`` zero: never. The interval between reminders equals the delay before the first.
     ``second_level`` is how long a case waits before the second level is asked; zero: never.
+    ``joins_within`` is how long the same question joins a case; zero: never.
     """
 
     after: timedelta = timedelta(minutes=30)
     most: int = 3
     second_level: timedelta = timedelta()
+    joins_within: timedelta = timedelta()
 
     def due(self, now: datetime, pings: int = 0) -> datetime | None:
         """Return the time of the next reminder, None for no more."""
@@ -131,6 +145,36 @@ def recipients_of(act: Act, *, is_asker: bool) -> tuple[NoticeAudience, ...]:
     """
     silent = is_asker and act not in CONSENTS
     return ("people",) if silent or act in EXPERTS_ONLY else ("asker", "people")
+
+
+def check_grouping(actor: Actor) -> None:
+    """Check that somebody may join and part cases. Raises ActRefused."""
+    _admit("assign", actor, is_asker=False)
+
+
+def check_join(case: Case, lead: Case, actor: Actor) -> None:
+    """Check that a case can join another. Raises ActRefused, EscalationTaken."""
+    if case.interaction_id == lead.interaction_id:
+        raise ActRefused(tr("That is the same case. Choose another one."))
+    for each in (case, lead):
+        if each.joined_to:
+            raise ActRefused(tr("It is already joined to another case. Separate it first."))
+    if not case.join_scope or case.join_scope != lead.join_scope:
+        raise ActRefused(
+            tr(
+                "One answer can't go to both: guests asked, or they were asked in different "
+                "places, or other experts are asked. Answer each by itself."
+            )
+        )
+    if lead.status.state in SETTLED:
+        raise ActRefused(tr("The other case is closed. Reopen it first."))
+    _check_owner(case.status, actor)
+
+
+def check_split(case: Case) -> None:
+    """Check that a case can be one of its own again. Raises ActRefused."""
+    if not case.joined_to:
+        raise ActRefused(tr("It is already a case of its own."))
 
 
 def display_name(name: str) -> str:

@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from bot.domain.cases import Case, Notice, Step
+from bot.domain.cases import Case, Notice, State, Step
 from bot.domain.errors import DeliveryFailed, DeliveryRefused, InteractionUnknown, StoreUnavailable
-from bot.domain.interactions import Interaction, PostedRef
+from bot.domain.interactions import Delivery, Interaction, PostedRef
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Channel, Interactions, Withdraws
 from bot.domain.texts import tr
@@ -26,9 +26,9 @@ from bot.escalations.asker_notices import notice_of
 from bot.escalations.case_view import CaseView
 from bot.escalations.casework import Casework
 from bot.escalations.history import standing_reply
-from bot.escalations.ports import AsksPeople, Cases, Outbox, Revises, ShowsCases, Tells
+from bot.escalations.ports import AsksPeople, Cases, Outbox, PostsCards, Revises, ShowsCases, Tells
 from bot.escalations.showing_more import MoreRequest, answer_remark, request_in
-from bot.inbox.outbox import pause_before
+from bot.inbox.outbox import delivery_id, pause_before
 from bot.observability.logs import LastingTrouble
 from rag.types import EVERYONE
 
@@ -142,6 +142,9 @@ for an assignment and an asker's agreement to show more, of which who has the ca
 
 An opening is among them for questions whose answer could not be delivered; others have a card.
 """
+_LEAVING_STEPS: frozenset[Step] = frozenset({"lead", "split", "reopen"})
+"""Steps after which a case that joined another is one of its own, which needs a card."""
+_TO_BE_ANSWERED: frozenset[State] = lifecycle.WAITING | {"claimed"}
 _CORRECTED = tr("This is the corrected answer.")
 
 
@@ -185,7 +188,7 @@ class NoticeDelivery:
             return
         try:
             async with asyncio.timeout(_DEADLINE_SECONDS):
-                ref = await self._told(notice, asked.message)
+                ref = await self._told(notice, asked)
         except DeliveryRefused as error:
             await self._give_up(notice, str(error))
         except DeliveryFailed as error:
@@ -202,9 +205,10 @@ class NoticeDelivery:
             await self._outbox.sent(notice, ref)
             await self._take_back_if_withdrawn(asked.message, ref)
 
-    async def _told(self, notice: Notice, message: Message) -> PostedRef | None:
+    async def _told(self, notice: Notice, asked: Interaction) -> PostedRef | None:
+        message = asked.message
         if notice.to == "people":
-            return await self._tell_people(notice, message)
+            return await self._tell_people(notice, asked)
         channel = self._channels.get(message.thread.platform)
         if channel is None:
             return None
@@ -255,14 +259,20 @@ class NoticeDelivery:
         remark = _CORRECTED if said.text else ""
         return await channel.revise(message, notice_of(said), at, remark)
 
-    async def _tell_people(self, notice: Notice, message: Message) -> PostedRef | None:
-        """Remind experts of an unclaimed case, then update its cards."""
+    async def _tell_people(self, notice: Notice, asked: Interaction) -> PostedRef | None:
+        """Post the card of a case that had none, remind of an unclaimed one, update its cards."""
+        message = asked.message
         try:
             view = await self._casework.shown(
                 message.thread.tenant, notice.interaction_id, frozenset({EVERYONE})
             )
         except InteractionUnknown:
             return None
+        if view.case.joined_to:
+            await self._show(message, view)
+            return None
+        if notice.step in _LEAVING_STEPS and view.case.status.state in _TO_BE_ANSWERED:
+            await self._post_card(asked)
         waits = view.case.status.state in lifecycle.WAITING
         is_due = waits and notice.step in _REMINDING_STEPS
         if notice.step == "assign":
@@ -274,6 +284,21 @@ class NoticeDelivery:
         ref = await self._remind(notice, view.case) if is_due else None
         await self._show(message, view)
         return ref
+
+    async def _post_card(self, asked: Interaction) -> None:
+        """Post the card of a case that joined another until now, unless it has one.
+
+        Raises DeliveryFailed while its reply is on the way: that may post the card.
+        """
+        channel, outcome = self._channels.get(asked.message.thread.platform), asked.outcome
+        if not isinstance(channel, PostsCards) or outcome is None:
+            return
+        card = await channel.card_of(asked.message)
+        if card is None or not card.id:
+            if asked.posted is None and asked.status != "failed":
+                raise DeliveryFailed("Its reply is not posted yet.")
+            delivered = Delivery(delivery_id(asked.id), asked.id, asked.message, outcome)
+            await channel.ask_people(delivered)
 
     async def _show(self, message: Message, view: CaseView) -> None:
         for channel in self._channels.values():
@@ -320,9 +345,12 @@ class NoticeDelivery:
         )
 
     async def _since(self, notice: Notice, asked: Interaction) -> datetime:
-        """Return the time of the step that a notice is about."""
-        steps = await self._cases.steps(asked.message.thread.tenant, notice.interaction_id)
-        return next((each.at for each in steps if each.number == notice.number), self._now())
+        """Return since when a notice is tried: its step, or when its case got what others had."""
+        tenant, case_id = asked.message.thread.tenant, notice.interaction_id
+        case = await self._cases.get(tenant, case_id)
+        steps = await self._cases.steps(tenant, case_id)
+        at = next((each.at for each in steps if each.number == notice.number), self._now())
+        return max(at, case.changed_at) if case else at
 
     async def _give_up(self, notice: Notice, why: str) -> None:
         await self._outbox.failed(notice, why)

@@ -76,7 +76,7 @@ class CaseFinder:
             for each in await self._newest(CaseQuery(asker_id=person.id, newest_first=True))
             if platform_of(each) == platform
         ]
-        query = CaseQuery(states=UNSETTLED, owner_id=expert.id, newest_first=True)
+        query = CaseQuery(states=UNSETTLED, owner_id=expert.id, newest_first=True, leading=True)
         claimed = await self._newest(query)
         settled = [each for each in asked if each.status.state not in UNSETTLED]
         return OwnCases(
@@ -94,7 +94,7 @@ class CaseFinder:
         known = await self.cases.experts(self.tenant)
         if not any(expert.has(each.id) for each in known):
             return None
-        return len(await self._newest(CaseQuery(states=WAITING)))
+        return len(await self._newest(CaseQuery(states=WAITING, leading=True)))
 
     async def _lines(self, cases: Sequence[Case]) -> tuple[CaseLine, ...]:
         return tuple([await self._line(each) for each in cases])

@@ -16,7 +16,7 @@ from bot.domain.cases import (
     CaseStep,
     Notice,
 )
-from bot.domain.interactions import PostedRef
+from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message, Thread
 from bot.escalations.case_view import CaseView
 
@@ -39,6 +39,26 @@ class Cases(Protocol):
         text with it is refused, because nobody would read it. Raises InteractionUnknown,
         EscalationTaken, ActRefused.
         """
+        ...
+
+    async def join(
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        lead_id: InteractionId,
+        actor: Actor,
+        shared_with: frozenset[InteractionId] = frozenset(),
+    ) -> Case:
+        """Join a case, with those that joined it, to another of the same question.
+
+        From now on both are answered at once; what was answered already is told its asker.
+        ``shared_with`` are the cases to whose askers those answers may go: if one is left out, the
+        case is refused. Raises as ``act``.
+        """
+        ...
+
+    async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
+        """Make a joined case one of its own, which waits for people. Raises as ``act``."""
         ...
 
     async def get(self, tenant: str, case_id: InteractionId) -> Case | None: ...
@@ -133,6 +153,19 @@ class AsksPeople(Protocol):
 
         It tells of an assignment, too. The step "second_level" goes to the second level's channel.
         """
+        ...
+
+
+@runtime_checkable
+class PostsCards(Protocol):
+    """Optional capability of a channel: post the card of a case outside of its reply's delivery."""
+
+    async def card_of(self, message: Message) -> PostedRef | None:
+        """Return where a question's card is, with an empty id if that is not known."""
+        ...
+
+    async def ask_people(self, delivery: Delivery) -> bool:
+        """Post the card of a question; False if it is refused. Raises DeliveryFailed."""
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from sqlalchemy import (
     ColumnElement,
@@ -19,7 +19,7 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from bot.domain.cases import (
     ActDetail,
@@ -39,15 +39,16 @@ from bot.store.tables import EscalationRow, EscalationStepRow, InteractionRow, N
 
 MOST_EXPERTS = 200
 
+SelectCases: TypeAlias = Select[EscalationRow, str, str, int]
+CaseRow: TypeAlias = Row[EscalationRow, str, str, int]
 
-def select_case(tenant: str, case_id: str) -> Select[EscalationRow, str, str]:
+
+def select_case(tenant: str, case_id: str) -> SelectCases:
     """Return the query for one case."""
     return _select_all_cases(tenant).where(EscalationRow.interaction_id == case_id)
 
 
-def select_cases(
-    tenant: str, query: CaseQuery, limit: int, after: Case | None
-) -> Select[EscalationRow, str, str]:
+def select_cases(tenant: str, query: CaseQuery, limit: int, after: Case | None) -> SelectCases:
     """Return the query for the cases that match ``query``, in its order, after ``after``."""
     key = (EscalationRow.opened_at, EscalationRow.interaction_id)
     order = [column.desc() for column in key] if query.newest_first else key
@@ -58,6 +59,10 @@ def select_cases(
         statement = statement.where(EscalationRow.owner == storable(query.owner_id))
     if query.asker_id:
         statement = statement.where(EscalationRow.asker == storable(query.asker_id))
+    if query.joined_to:
+        statement = statement.where(EscalationRow.joined_to == storable(query.joined_to))
+    if query.leading:
+        statement = statement.where(EscalationRow.joined_to.is_(None))
     for word in storable(query.words).split()[: queries.MOST_WORDS]:
         statement = statement.where(EscalationRow.question.icontains(word, autoescape=True))
     if after is None:
@@ -67,7 +72,7 @@ def select_cases(
     return statement.where(beyond)
 
 
-def select_open_in(thread: Thread) -> Select[EscalationRow, str, str]:
+def select_open_in(thread: Thread) -> SelectCases:
     """Return the query for the cases of a thread that are not settled, newest first."""
     return (
         _select_all_cases(thread.tenant)
@@ -133,6 +138,7 @@ def update_case(case: Case) -> Update:
             pings=case.pings,
             version=case.version,
             level=case.level,
+            joined_to=case.joined_to,
         )
     )
 
@@ -196,7 +202,7 @@ def settle_notices_to_people(case_id: str) -> Update:
     )
 
 
-def case_of(row: Row[EscalationRow, str, str]) -> Case:
+def case_of(row: CaseRow) -> Case:
     """Return the case in a row."""
     return Case(
         interaction_id=InteractionId(row.interaction_id),
@@ -215,6 +221,9 @@ def case_of(row: Row[EscalationRow, str, str]) -> Case:
         version=row.version,
         level=row.level,
         outsider=_outsider_of(row.message),
+        joined_to=InteractionId(row.joined_to) if row.joined_to else None,
+        join_scope=row.join_scope,
+        askers=1 + row.others,
     )
 
 
@@ -254,13 +263,23 @@ def _outsider_of(message: str) -> Outsider:
     return next((each for each in get_args(Outsider) if each == said), "")
 
 
-def _select_all_cases(tenant: str) -> Select[EscalationRow, str, str]:
-    return (
-        select(EscalationRow, InteractionRow.channel, InteractionRow.message)
-        .join(InteractionRow, InteractionRow.id == EscalationRow.interaction_id)
-        .where(
-            EscalationRow.tenant == tenant,
-            # A withdrawn question's case is gone; that of a forgotten asker has experts' acts.
-            or_(queries.not_withdrawn(), queries.has_acts(EscalationRow.interaction_id)),
-        )
+def _select_all_cases(tenant: str) -> SelectCases:
+    return select_with_question().where(
+        EscalationRow.tenant == tenant,
+        # A withdrawn question's case is gone; that of a forgotten asker has experts' acts.
+        or_(queries.not_withdrawn(), queries.has_acts(EscalationRow.interaction_id)),
+    )
+
+
+def select_with_question() -> SelectCases:
+    """Return the query for all cases with what ``case_of`` needs of their questions."""
+    row, joined = EscalationRow, aliased(EscalationRow)
+    others = (
+        select(func.count(joined.asker.distinct()))
+        .where(joined.joined_to == row.interaction_id, joined.asker != row.asker)
+        .correlate(row)
+        .scalar_subquery()
+    )
+    return select(row, InteractionRow.channel, InteractionRow.message, others.label("others")).join(
+        InteractionRow, InteractionRow.id == row.interaction_id
     )

@@ -185,6 +185,7 @@ def reminders_of(settings: Settings) -> ReminderSchedule:
         after=timedelta(minutes=settings.escalation_ping_minutes),
         most=settings.escalation_pings,
         second_level=timedelta(minutes=settings.escalation_second_level_minutes),
+        joins_within=timedelta(days=settings.escalation_join_days),
     )
 
 

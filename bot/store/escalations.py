@@ -24,7 +24,7 @@ from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId, Thread
 from bot.escalations import lifecycle
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.store import queries
+from bot.escalations.shared_words import in_their_place
 from bot.store.case_acts import (
     ActTaken,
     changes_request,
@@ -46,8 +46,21 @@ from bot.store.case_rows import (
     update_case,
 )
 from bot.store.connections import Transactions
+from bot.store.joined_cases import (
+    are_all_among,
+    counterpart_in,
+    follow,
+    join_by_hand,
+    leave_group,
+    lock_case,
+    lock_with_lead,
+    note_on_lead,
+    record_step,
+    split_off,
+)
+from bot.store.key_values import insert_audit
 from bot.store.rows import utc_now
-from bot.store.tables import EscalationRow, EscalationStepRow
+from bot.store.tables import EscalationStepRow
 
 
 class StoredEscalations:
@@ -74,7 +87,15 @@ class StoredEscalations:
     ) -> Case:
         who, to = storable_actor(actor), detail.to and storable_actor(detail.to)
         async with self._transactions.writing() as connection:
-            case = await _lock_case(connection, tenant, case_id)
+            asked, lead = await lock_with_lead(connection, tenant, case_id)
+            case = asked = _known(asked, case_id)
+            shared = await _is_for_all(connection, lead or asked, act, text, detail)
+            leaves = _leaves(act, who, asked, apart=not shared)
+            alone = leaves or act in lifecycle.MORE_ACTS
+            if lead is not None and who.role == "expert" and not alone:
+                # Whoever answers one of the same question answers all.
+                about = await counterpart_in(connection, asked, detail.about, lead)
+                case, detail = lead, replace(detail, about=about)
             is_asker = who.has(case.asker_id)
             refuse_asker(case, to)
             then = lifecycle.after(case.status, act, who, is_asker=is_asker, to=to)
@@ -86,10 +107,49 @@ class StoredEscalations:
             if corrected is None or not await changes_request(connection, case, taken):
                 return case
             now = utc_now()
+            if leaves:
+                case = await leave_group(connection, case, lead, self._reminders, now)
             case = self._changed(case, act, corrected, now)
             await connection.execute(update_case(case))
-            await record_act(connection, case, taken, now)
+            others = taken if shared else replace(taken, text=in_their_place(act))
+            await record_act(connection, case, _read_in(case, asked, taken, others), now)
+            if not leaves:
+                await follow(connection, case, taken, others, now, asked.interaction_id)
             return case
+
+    async def join(
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        lead_id: InteractionId,
+        actor: Actor,
+        shared_with: frozenset[InteractionId] = frozenset(),
+    ) -> Case:
+        who = storable_actor(actor)
+        lifecycle.check_grouping(who)
+        async with self._transactions.writing() as connection:
+            # In one order, whichever is to lead.
+            ids = sorted({str(case_id), str(lead_id)})
+            locked = {each: await lock_case(connection, tenant, each) for each in ids}
+            case, lead = _known(locked[case_id], case_id), _known(locked[lead_id], lead_id)
+            lifecycle.check_join(case, lead, who)
+            return await join_by_hand(connection, case, lead, who, shared_with)
+
+    async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
+        who = storable_actor(actor)
+        lifecycle.check_grouping(who)
+        async with self._transactions.writing() as connection:
+            found, lead = await lock_with_lead(connection, tenant, case_id)
+            case = _known(found, case_id)
+            lifecycle.check_split(case)
+            now = utc_now()
+            alone = split_off(case, self._reminders, now)
+            await connection.execute(update_case(alone))
+            await record_step(connection, alone, "split", now, who)
+            await connection.execute(insert_audit(tenant, who.id, "split", case.interaction_id))
+            if lead is not None:
+                await note_on_lead(connection, lead, "left", now)
+            return alone
 
     async def experts(self, tenant: str) -> Sequence[Actor]:
         named: dict[str, str] = {}
@@ -148,17 +208,39 @@ class StoredEscalations:
         )
 
 
-async def _lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> Case:
-    """Lock a case until the transaction ends, and return it. Raises InteractionUnknown."""
-    key = storable(case_id)
-    # Interaction first, then case: retention and withdrawal lock in the same order, and skip or
-    # wait for locked rows.
-    await connection.execute(*queries.select_interaction_for_update(key))
-    query = select_case(tenant, key).where(queries.not_withdrawn())
-    query = query.with_for_update(of=EscalationRow)
-    row = (await connection.execute(query)).first()
-    if row is None:
+def _known(case: Case | None, case_id: InteractionId) -> Case:
+    """Return a locked case. Raises InteractionUnknown for none."""
+    if case is None:
         raise InteractionUnknown(
             f"There is no escalation {case_id!r}. Use an id from `python -m bot escalations --all`."
         )
-    return case_of(row)
+    return case
+
+
+async def _is_for_all(
+    connection: AsyncConnection, lead: Case, act: Act, text: str, detail: ActDetail
+) -> bool:
+    """Return whether what was written with an act may go to all cases of one question."""
+    if not text or act in lifecycle.AMONG_EXPERTS:
+        return True
+    return await are_all_among(connection, lead, detail.shared_with)
+
+
+def _leaves(act: Act, who: Actor, asked: Case, *, apart: bool) -> bool:
+    """Return whether a case is no longer one with others by an act: its asker's, or an answer.
+
+    An answer whose words are for this asker alone (``apart``) leaves the others waiting.
+    """
+    if who.role == "expert" and apart and act in lifecycle.ANSWERING_ACTS:
+        return True
+    return act in lifecycle.LEAVING_ACTS and who.has(asked.asker_id)
+
+
+def _read_in(case: Case, asked: Case, taken: ActTaken, others: ActTaken) -> ActTaken:
+    """Return an act as the asker of a case reads it: as it is if it was done to this case.
+
+    Others had not read it in their own thread.
+    """
+    if case.interaction_id == asked.interaction_id:
+        return taken
+    return replace(others, detail=replace(others.detail, in_thread=False))

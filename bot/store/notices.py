@@ -89,7 +89,7 @@ class StoredNotices:
 
     async def _write(
         self,
-        waiting: Select[EscalationRow, str, str],
+        waiting: case_rows.SelectCases,
         now: datetime,
         change: Callable[[Case, datetime], tuple[Case, Step]],
     ) -> int:
@@ -146,24 +146,27 @@ def select_due(now: datetime) -> Select[*tuple[Any, ...]]:
     )
 
 
-def select_cases_to_remind_of(now: datetime) -> Select[EscalationRow, str, str]:
+def select_cases_to_remind_of(now: datetime) -> case_rows.SelectCases:
     """Return the query for the cases of all tenants whose reminder is due, oldest first."""
     row = EscalationRow
     return (
-        select(row, InteractionRow.channel, InteractionRow.message)
-        .join(InteractionRow, InteractionRow.id == row.interaction_id)
-        .where(row.due_at <= now, row.state.in_(sorted(WAITING)))
+        case_rows.select_with_question()
+        .where(row.joined_to.is_(None), row.due_at <= now, row.state.in_(sorted(WAITING)))
         .order_by(row.due_at, row.interaction_id)
     )
 
 
-def select_cases_for_second_level(since: datetime) -> Select[EscalationRow, str, str]:
+def select_cases_for_second_level(since: datetime) -> case_rows.SelectCases:
     """Return the query for the cases of all tenants that nobody has had since a time."""
     row = EscalationRow
     return (
-        select(row, InteractionRow.channel, InteractionRow.message)
-        .join(InteractionRow, InteractionRow.id == row.interaction_id)
-        .where(row.state.in_(sorted(WAITING)), row.level < SECOND_LEVEL, row.changed_at <= since)
+        case_rows.select_with_question()
+        .where(
+            row.joined_to.is_(None),
+            row.state.in_(sorted(WAITING)),
+            row.level < SECOND_LEVEL,
+            row.changed_at <= since,
+        )
         .order_by(row.changed_at, row.interaction_id)
     )
 

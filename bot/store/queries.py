@@ -272,12 +272,13 @@ def delete_texts(interaction_id: str, *, keep_acts: bool = False) -> tuple[Delet
     and with it the case.
     """
     blank = {"question": "", "asker_name": "", "due_at": None}
+    alone = {"join_key": "", "join_scope": "", "joined_to": None}
     steps = EscalationStepRow.interaction_id == interaction_id
     return (
         # First: this waits for a reminder being written, so that its steps are deleted below, too.
         update(EscalationRow)
         .where(EscalationRow.interaction_id == interaction_id)
-        .values(state="resolved", **blank, **({} if keep_acts else {"owner_name": ""})),
+        .values(state="resolved", **blank, **alone, **({} if keep_acts else {"owner_name": ""})),
         delete(TurnRow).where(TurnRow.interaction_id == interaction_id),
         delete(FeedbackRow).where(FeedbackRow.interaction_id == interaction_id),
         delete(EscalationStepRow).where(steps, *([not_(_BY_EXPERT)] if keep_acts else [])),

@@ -296,12 +296,15 @@ def count_feedback(tenant: str, since: datetime) -> Select[str, str | None, int]
 
 
 def count_cases(tenant: str, owner_id: str) -> Select[str, int, int]:
-    """Return the query that counts cases by state, and those of them owned by ``owner_id``."""
+    """Return the query that counts cases by state, and those of them owned by ``owner_id``.
+
+    What joined another case is one with it.
+    """
     row = EscalationRow
     own = case((and_(row.state.in_(OWNED), row.owner == owner_id), 1), else_=0)
     return (
         select(row.state, func.count().label("total"), func.sum(own).label("own"))
-        .where(row.tenant == tenant)
+        .where(row.tenant == tenant, row.joined_to.is_(None))
         .group_by(row.state)
     )
 

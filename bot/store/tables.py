@@ -221,6 +221,8 @@ class EscalationRow(Table):
     __table_args__ = (
         Index("ix_escalations_state", "tenant", "state", "opened_at"),
         Index("ix_escalations_due", "due_at"),
+        Index("ix_escalations_joined", "joined_to"),
+        Index("ix_escalations_join_key", "tenant", "join_key"),
     )
 
     interaction_id: Mapped[str] = mapped_column(
@@ -241,6 +243,9 @@ class EscalationRow(Table):
     pings: Mapped[int] = mapped_column(Integer, server_default="0")
     version: Mapped[int] = mapped_column(Integer, server_default="0")
     level: Mapped[int] = mapped_column(Integer, server_default="1")
+    joined_to: Mapped[str | None] = mapped_column(Text)
+    join_key: Mapped[str] = mapped_column(String(64), server_default="")
+    join_scope: Mapped[str] = mapped_column(String(64), server_default="")
 
 
 class EscalationStepRow(Table):

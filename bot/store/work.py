@@ -9,7 +9,7 @@ from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bot.domain.errors import ClaimLost
-from bot.domain.handoff import own_words, question_of_person_request
+from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import (
     Claim,
     Escalation,
@@ -18,47 +18,36 @@ from bot.domain.interactions import (
     PostedRef,
     Unfinished,
 )
-from bot.domain.json_codec import storable
 from bot.domain.messages import Activity, InteractionId, Message, Stage
 from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import leases, queries, work_queries
+from bot.store.case_openings import CaseOpenings
 from bot.store.connections import JOINED, Transactions
-from bot.store.learning_tables import ShadowDraftRow, WebhookEventRow
+from bot.store.joined_cases import lock_group_of
+from bot.store.learning_tables import ShadowDraftRow
 from bot.store.openings import GroupedOpenings
 from bot.store.question_files import drop_files
 from bot.store.rows import (
     Rows,
     draft_row,
-    escalation_row,
     known_row,
-    opening_event_row,
-    opening_notice_row,
-    opening_row,
     posted_ref_of,
     progress_rows,
     reply_columns,
     storable_message,
     turn_rows,
-    undelivered_row,
     usage_rows,
     utc_now,
     without_words,
 )
 from bot.store.saved_answers import save_answer
 from bot.store.tables import (
-    EscalationRow,
-    EscalationStepRow,
-    NoticeRow,
     Table,
     TurnRow,
     UsageRow,
 )
-from rag.text.words import stems
-
-_OPTIONS_IN_A_ROW = 10
-"""How many exchanges back the question is looked for that an option was offered for."""
 
 
 class StoredWork:
@@ -73,8 +62,8 @@ class StoredWork:
         self, transactions: Transactions, reminders: ReminderSchedule | None = None
     ) -> None:
         self._transactions = transactions
-        self._reminders = reminders or ReminderSchedule()
         self._rows = Rows()
+        self._cases = CaseOpenings(transactions.dialect, self._rows, reminders)
         self._openings = GroupedOpenings(transactions, self._rows)
 
     async def open(self, message: Message, owner: str | None) -> Interaction:
@@ -145,7 +134,7 @@ class StoredWork:
             await self._write(connection, interaction, work_queries.give_up(interaction.id, why))
             given_up = await self._held(connection, interaction.id)
             if given_up.status == "failed":
-                await self._hand_over(connection, given_up)
+                await self._cases.hand_over(connection, given_up)
 
     async def amend(self, message: Message) -> bool:
         async with self._transactions.writing(urgent=True) as connection:
@@ -168,9 +157,11 @@ class StoredWork:
         self, interaction_id: InteractionId, *, keep_acts: bool = False
     ) -> Interaction:
         async with self._transactions.writing(urgent=True) as connection:
+            group = await lock_group_of(connection, interaction_id)
             interaction = await self._held(connection, interaction_id)
             if interaction.withdrawn:
                 return interaction
+            await self._cases.withdraw(connection, interaction, group)
             blank = self._rows.message(without_words(interaction.message))
             await connection.execute(
                 work_queries.withdraw_interaction(interaction_id, blank, utc_now())
@@ -243,10 +234,8 @@ class StoredWork:
         save = save_answer(self._transactions.dialect, message, outcome)
         if save is not None:
             await connection.execute(save, execution_options=JOINED)
-        titled = await self._titled(connection, message, outcome)
-        escalation = escalation_row(message, titled, self._reminders)
-        if escalation is not None:
-            await self._open_case(connection, escalation)
+        if isinstance(outcome.response, Escalation):
+            await self._cases.open(connection, message, outcome)
         if message.shadow:
             await self._insert(connection, ShadowDraftRow, draft_row(message, outcome))
 
@@ -257,73 +246,6 @@ class StoredWork:
         await connection.execute(work_queries.keep_message(message.interaction_id, text))
         if files:
             await connection.execute(drop_files(message.interaction_id))
-
-    async def _open_case(
-        self, connection: AsyncConnection, escalation: Mapping[str, object]
-    ) -> None:
-        await self._insert(connection, EscalationRow, escalation)
-        await self._insert(connection, EscalationStepRow, opening_row(escalation))
-        await self._insert(connection, WebhookEventRow, opening_event_row(escalation))
-
-    async def _hand_over(self, connection: AsyncConnection, given_up: Interaction) -> None:
-        """Open a case for a question whose answer can't be posted, and notify the experts."""
-        escalation = undelivered_row(given_up, self._reminders)
-        if escalation is None:
-            return
-        asked = given_up.message
-        own = await self._own_words(connection, asked)
-        named = str(escalation["question"]).replace(storable(asked.text), storable(own), 1)
-        escalation = {**escalation, "question": named}
-        await self._open_case(connection, escalation)
-        await self._insert(connection, NoticeRow, opening_notice_row(escalation))
-
-    async def _titled(
-        self, connection: AsyncConnection, message: Message, outcome: Outcome
-    ) -> Outcome:
-        """Return an outcome whose request for a human quotes the preceding search query.
-
-        A follow-up alone does not tell experts what it is about. In shared channels, or if the
-        query has words of an answer, it is not quoted: such words may be another person's, or of a
-        page that the experts may not read. Nor is an option that was chosen passed on, for a page's
-        title is in it, and the page may be closed later, but the question that it made clear.
-        """
-        response = outcome.response
-        if not isinstance(response, Escalation):
-            return outcome
-        if response.reason != "asked_for_human":
-            own = await self._own_words(connection, message)
-            return _naming(outcome, response, message.text, own)
-        asked = outcome.trace.route.question
-        about = question_of_person_request(message) or await connection.scalar(
-            queries.select_asked_before(message, asked)
-        )
-        row = about and (await connection.execute(*queries.select_interaction(about))).first()
-        before = self._rows.interaction(row) if row else None
-        if before is None or before.outcome is None or before.withdrawn:
-            return outcome
-        written, own = before.message.text, await self._own_words(connection, before.message)
-        if own == written and message.private:
-            own = await self._stand_alone(connection, before, before.outcome.trace.route.question)
-        return _naming(outcome, response, written, own)
-
-    async def _stand_alone(
-        self, connection: AsyncConnection, asked: Interaction, searched: str
-    ) -> str:
-        """Return a follow-up's search query if its asker wrote all its words (by word stem)."""
-        written = [asked.message.text]
-        if len(searched) <= len(written[0]):  # not a follow-up: routing only shortened it
-            return written[0]
-        for earlier in asked.outcome.trace.route.leaned_on if asked.outcome else ():
-            row = (await connection.execute(*queries.select_interaction(earlier))).first()
-            if row:
-                written += [await self._own_words(connection, self._rows.interaction(row).message)]
-        return searched if set(stems(searched)) <= set(stems(" ".join(written))) else written[0]
-
-    async def _own_words(self, connection: AsyncConnection, asked: Message) -> str:
-        """Return what an asker wrote: of a chosen option the question that it made clear."""
-        query = queries.select_history(asked.thread, asked.interaction_id, _OPTIONS_IN_A_ROW)
-        before = (await connection.execute(*query)).all()
-        return own_words(asked, map(self._rows.interaction, before))
 
     async def _append(
         self,
@@ -384,9 +306,3 @@ class StoredWork:
             statement = statement.where(leases.is_claimed_by(interaction.claim))
         if not (await connection.execute(statement)).rowcount:
             raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
-
-
-def _naming(outcome: Outcome, response: Escalation, written: str, own: str) -> Outcome:
-    """Return an outcome whose case names what the asker wrote themselves."""
-    question = response.question.replace(written, own, 1)
-    return replace(outcome, response=replace(response, question=question))

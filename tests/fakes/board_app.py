@@ -221,6 +221,7 @@ def board_app(
         index=cast("SearchIndex", shelf),
         origins=QuestionLinks(store.interactions, {"slack": SlackLinks()}),
         patience=timedelta(minutes=30),
+        joins_within=timedelta(days=7),
     )
     words = QuestionWords(store.escalations, store.notes, readable)
     views = GapViews(tenant, store.gap_reports, words, readable)

@@ -157,6 +157,21 @@ class MemoryCases:
         self.acts.append(act)
         return self.cases[case_id]
 
+    async def join(
+        self,
+        tenant: str,
+        case_id: InteractionId,
+        lead_id: InteractionId,
+        actor: Actor,
+        shared_with: frozenset[InteractionId] = frozenset(),
+    ) -> Case:
+        self.cases[case_id] = replace(self.cases[case_id], joined_to=lead_id)
+        return self.cases[case_id]
+
+    async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
+        self.cases[case_id] = replace(self.cases[case_id], joined_to=None)
+        return self.cases[case_id]
+
     async def get(self, tenant: str, case_id: InteractionId) -> Case | None:
         case = self.cases.get(case_id)
         return case if case is not None and case.tenant == tenant else None

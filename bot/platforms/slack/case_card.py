@@ -20,7 +20,6 @@ from bot.domain.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.messages import Message
 from bot.domain.texts import changed, join_texts, tr
 from bot.escalations.case_view import (
-    CASE_FORMS,
     KEEP_LABEL,
     KEEP_ON_BOARD,
     KEEP_QUESTION,
@@ -28,8 +27,10 @@ from bot.escalations.case_view import (
     CaseLinks,
     CaseView,
     acts_in,
+    askers_text,
     buttons_for_people,
     card_buttons,
+    case_form,
     hidden_pages,
     is_keepable,
     keep_link,
@@ -144,9 +145,11 @@ def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
         reason=ESCALATION_REASONS[case.reason],
     )
     where: str = _where(message, links)
-    if buttons_for_people(case.status.state):
+    if buttons_for_people(case):
         where = join_texts(" \u00b7 ", (where, THREAD_IS_ASKED_ABOUT))
-    return join_texts("\n", (opening, _quoted(text), where))
+    askers = askers_text(case)
+    asked = [changed(askers, "*{}*".format)] if askers else []
+    return join_texts("\n", (opening, _quoted(text), *asked, where))
 
 
 def _asker(message: Message, view: CaseView) -> str:
@@ -261,7 +264,7 @@ def _buttons(view: CaseView) -> Block | None:
 
 
 def _offered(case: Case) -> list[Block]:
-    return _as_buttons(case, buttons_for_people(case.status.state))
+    return _as_buttons(case, buttons_for_people(case))
 
 
 def _as_buttons(case: Case, offers: Sequence[CaseButton]) -> list[Block]:
@@ -319,7 +322,7 @@ _MODAL_QUESTION_LENGTH = 1_000
 
 def case_modal(act: Act, case: Case) -> Mapping[str, object]:
     """Return the modal for the text of an act, with the question above it."""
-    form = CASE_FORMS[act]
+    form = case_form(act, case)
     question = split(case.question, _MODAL_QUESTION_LENGTH, lambda part: len(escaped(part)))[0]
     quoted = _quoted(question)
     element = {**text_input(min(LONGEST_REPLY, _LONGEST_FIELD)), "focus_on_load": True}

@@ -116,7 +116,7 @@ class SlackChannel:
         self.tell, self.find_told = self._notices.tell, self._notices.find_told
         self.revise = self._notices.revise
         self.card_of, self.remind = self.people.card_of, self.people.remind
-        self.tell_people = self.people.tell
+        self.tell_people, self.ask_people = self.people.tell, self.people.ask
         self.correct, self.note = self._replies.correct, self.private_replies.note
         self.send_digest = Digests(client).send_digest
         self.is_reviewer, self.send_draft = drafts.is_reviewer, drafts.send_draft

@@ -30,8 +30,10 @@ from bot.escalations.case_view import (
     CaseLinks,
     CaseView,
     acts_in,
+    askers_text,
     buttons_for_people,
     card_buttons,
+    case_form,
     hidden_pages,
     is_keepable,
     keep_link,
@@ -86,7 +88,7 @@ def with_case_buttons(reminder: Json, case: Case) -> Json:
 
 
 def _offered(case: Case) -> Sequence[Json]:
-    return [_case_button(offer, case) for offer in buttons_for_people(case.status.state)]
+    return [_case_button(offer, case) for offer in buttons_for_people(case)]
 
 
 def words_in(act: Act, data: Body) -> str:
@@ -95,8 +97,8 @@ def words_in(act: Act, data: Body) -> str:
 
 
 def _case_button(offer: CaseButton, case: Case) -> Json:
-    form = CASE_FORMS.get(offer.act)
-    if form is not None:
+    if offer.act in CASE_FORMS:
+        form = case_form(offer.act, case)
         return form_button(offer.label, *_form_elements(form, offer.act, case), first=offer.first)
     return execute_button(
         offer.label, CASE_ACTIONS[offer.act], case.interaction_id, first=offer.first
@@ -221,10 +223,11 @@ def _question(
     opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
     shown = text_run_paragraphs(asked, most=_MOST_LINES) or [text_run(tr("(no text)"), **_SUBTLE)]
     thread = THREAD_IS_ASKED_ABOUT if read else THREAD_NOT_READ
-    unread = (thread,) if buttons_for_people(case.status.state) else ()
+    unread = (thread,) if buttons_for_people(case) else ()
     return [
         opening,
         _container(shown, style="emphasis"),
+        *([text_block(askers, **_BOLD)] if (askers := askers_text(case)) else []),
         text_block(join_texts(" \u00b7 ", (_where(message, links), *unread))),
     ]
 

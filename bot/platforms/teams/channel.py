@@ -171,7 +171,7 @@ class TeamsChannel:
         self.revise = notices.revise
         self.card_of = people.card_of
         self.remind = people.remind
-        self.tell_people = people.tell
+        self.tell_people, self.ask_people = people.tell, people.ask
         self.correct, self.note = replies.correct, self._private_replies.note
         self.send_digest = Digests(client, self.outside_readers).send_digest
         self.is_reviewer, self.send_draft = drafts.is_reviewer, drafts.send_draft

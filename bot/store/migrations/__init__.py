@@ -1,4 +1,4 @@
 """Alembic migrations of the schema, applied at start-up if it is not current."""
 
-HEAD = "0013"
+HEAD = "0014"
 """The last revision; a test compares it with the revision files."""

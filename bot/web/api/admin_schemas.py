@@ -243,7 +243,9 @@ class ActBody(Sent):
         "note",
     )
     to: Words = Field(
-        "", description="for `assign`: the id of a colleague who acted on an escalation before"
+        "",
+        description="for `assign`: the id of a colleague who acted on an escalation before; for "
+        "`join`: the id of the escalation of the same question that is answered for both",
     )
     about: int = Field(
         0,
@@ -314,6 +316,13 @@ class Escalation(BaseModel):
     opened_at: datetime
     changed_at: datetime
     reminders: int
+    joined_to: str | None = Field(
+        description="The leading escalation of the same question, which is answered for all; null "
+        "for one of its own, and to an asker."
+    )
+    askers: int = Field(
+        description="How many people asked the question of a leading escalation; 1 to an asker."
+    )
 
 
 class EscalationStep(BaseModel):

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel
 
-from bot.domain.cases import Act
+from bot.domain.cases import GROUP_ACTS, Act
 from bot.web.api import admin_schemas, schemas
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -121,8 +121,8 @@ ESCALATION = f"{V2}/escalations/{{id}}"
 ACT = Parameter(
     "act",
     "path",
-    "What to do: `reply`, `amend`, `decline`, `assign` and `note` need a text.",
-    {"type": "string", "enum": list(get_args(Act))},
+    "What to do: `reply`, `amend`, `decline`, `assign` and `note` need a text, `join` a `to`.",
+    {"type": "string", "enum": [*get_args(Act), *GROUP_ACTS]},
 )
 ID = Parameter("id", "path", "The interaction's id.", {"type": "string"})
 KEY = Parameter(
@@ -234,7 +234,7 @@ INTERACTION_OPERATIONS = (
         "act",
         "POST",
         f"{ESCALATION}/{{act}}",
-        "Claim, assign, reply to or close an escalation, add a note, or correct a reply.",
+        "Claim, assign, reply to, close, join or split an escalation, note, or correct a reply.",
         {200: admin_schemas.EscalationHistory},
         (*WITH_BODY, *ALWAYS_POSSIBLE, 404, 409),
         admin_schemas.ActBody,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from aiohttp import web
 
-from bot.domain.cases import NO_DETAIL, Act, ActDetail, Actor, Case, CaseQuery, actor_of
-from bot.domain.errors import ActRefused
+from bot.domain.cases import GROUP_ACTS, NO_DETAIL, Act, ActDetail, Actor, Case, CaseQuery, actor_of
+from bot.domain.errors import ActRefused, InteractionUnknown
 from bot.domain.interactions import ConfidenceLevel
 from bot.domain.messages import InteractionId, Person
 from bot.domain.ports import Interactions
@@ -117,8 +117,10 @@ class RecordApi:
         """Apply an act to an escalation, such as claim or reply."""
         sent = await body_of(request, admin_schemas.ActBody)
         case = await self._visible(request)
-        act = _act(request)
         actor = _actor(request, person_of(request, claimed_user(sent.user)), sent.name)
+        if request.match_info["act"] in GROUP_ACTS:
+            return await self._regroup(request, case, actor, sent)
+        act = _act(request)
         if act in _NEED_TEXT and not sent.text:
             raise problem(422, f"{act!r} needs a text.", cure=_NEED_TEXT[act])
         try:
@@ -129,8 +131,27 @@ class RecordApi:
             )
         except ActRefused as error:
             raise problem(409, str(error)) from error
-        history = await self._history(request, changed)
+        # A reply to a joined case is one to the case that it joined.
+        now = await self.cases.get(self.tenant, case.interaction_id)
+        history = await self._history(request, now or changed)
         return json_reply(history.model_copy(update={"earlier": more}))
+
+    async def _regroup(
+        self, request: web.Request, case: Case, actor: Actor, sent: admin_schemas.ActBody
+    ) -> web.Response:
+        """Join a case to another, or make it one of its own."""
+        key = case.interaction_id
+        try:
+            if request.match_info["act"] == "join":
+                lead = InteractionId(sent.to)
+                changed = await self.cases.join(self.tenant, key, lead, actor)
+            else:
+                changed = await self.cases.split(self.tenant, key, actor)
+        except ActRefused as error:
+            raise problem(409, str(error)) from error
+        except InteractionUnknown as error:
+            raise problem(404, f"There is no escalation {sent.to[:64]!r}.") from error
+        return json_reply(await self._history(request, changed))
 
     async def _more(
         self, request: web.Request, case: Case, actor: Actor
@@ -206,7 +227,8 @@ class RecordApi:
             )
             for each in steps
         ]
-        return admin_schemas.EscalationHistory(**_case(case), history=history)
+        told = replace(case, joined_to=None, askers=1) if role_of(request) == "asker" else case
+        return admin_schemas.EscalationHistory(**_case(told), history=history)
 
 
 def _cursor(place: Cursor | None) -> str | None:
@@ -242,7 +264,11 @@ def _act(request: web.Request) -> Act:
     for act in acts:
         if act == wanted:
             return act
-    raise problem(404, f"There is no act {wanted[:64]!r}.", cure=f"Known are {', '.join(acts)}.")
+    raise problem(
+        404,
+        f"There is no act {wanted[:64]!r}.",
+        cure=f"Known are {', '.join((*acts, *GROUP_ACTS))}.",
+    )
 
 
 def _actor(request: web.Request, person: Person, name: str | None) -> Actor:
@@ -295,4 +321,6 @@ def _case(case: Case) -> dict[str, object]:
         "opened_at": case.opened_at,
         "changed_at": case.changed_at,
         "reminders": case.pings,
+        "joined_to": case.joined_to,
+        "askers": case.askers,
     }

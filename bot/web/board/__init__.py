@@ -39,6 +39,7 @@ def mount_work_pages(
     index: SearchIndex,
     origins: QuestionLinks,
     patience: timedelta,
+    joins_within: timedelta,
     clock: Callable[[], datetime] = utc_now,
 ) -> None:
     """Add the pages for working on questions. Call it after ``mount_layout``.
@@ -54,13 +55,20 @@ def mount_work_pages(
         index: Holds the pages, to check whether they still contain a quote.
         origins: Returns a question's link on its platform.
         patience: How long a case may wait before it is shown as late; zero: for ever.
+        joins_within: How long similar questions are suggested as one case; zero: never.
         clock: Returns the current time.
     """
     EscalationsPage(
         tenant=tenant, cases=cases, searches=searches, patience=patience, clock=clock
     ).mount(app)
     CasePage(
-        tenant=tenant, works=works, cases=cases, origins=origins, patience=patience, clock=clock
+        tenant=tenant,
+        works=works,
+        cases=cases,
+        origins=origins,
+        patience=patience,
+        joins_within=joins_within,
+        clock=clock,
     ).mount(app)
     StaleAnswersPage(
         tenant=tenant, searches=searches, record=record, index=index, clock=clock

@@ -28,6 +28,7 @@ from bot.web.board import labels
 from bot.web.board.case_page_view import PAGE_ACTS, case_page_view, exchange_views
 from bot.web.board.escalations import PATH
 from bot.web.board.layout import render_page
+from bot.web.board.same_question import CaseGroups, is_regrouping
 from bot.web.pages import redirect_unless_fragment, wants_fragment
 from bot.web.problems import Problem, problem
 from rag.errors import RagError
@@ -68,6 +69,7 @@ class CasePage:
     cases: Cases
     origins: QuestionLinks
     patience: timedelta
+    joins_within: timedelta
     clock: Callable[[], datetime]
 
     def mount(self, app: web.Application) -> None:
@@ -92,6 +94,8 @@ class CasePage:
         draft = _draft_of(form)
         if given == REFRESH:
             return await self._page(request, person, draft=draft)
+        if is_regrouping(given):
+            return await self._regroup(request, person, given, draft)
         act, about = _act_of(given)
         more: tuple[EarlierExchange, ...] | None = None
         try:
@@ -117,6 +121,26 @@ class CasePage:
         if request.query.get("version") == str(case.version):
             return web.Response(status=204)
         return aiohttp_jinja2.render_template("board/news.html", request, {"case": case})
+
+    async def _regroup(
+        self, request: web.Request, person: Person, given: str, draft: Draft
+    ) -> web.Response:
+        """Join the case to another one or part it, and show the result."""
+        try:
+            await self._groups().change(_case_id(request), given, expert_actor(person))
+        except ActRefused as refused:
+            return await self._page(request, person, draft=draft, trouble=str(refused))
+        except InteractionUnknown as error:
+            raise _not_found() from error
+        left = replace(draft, to="")
+        if left == Draft():
+            redirect_unless_fragment(request, request.path)
+        return await self._page(request, person, draft=left)
+
+    def _groups(self) -> CaseGroups:
+        return CaseGroups(
+            tenant=self.tenant, cases=self.cases, within=self.joins_within, clock=self.clock
+        )
 
     async def _do(self, request: web.Request, act: Act, actor: Actor, draft: Draft) -> None:
         case_id = _case_id(request)
@@ -178,6 +202,7 @@ class CasePage:
                 self.patience,
                 await self.cases.experts(self.tenant),
             ),
+            "same": await self._groups().of(view.case, expert_actor(person)),
             "origin": await self.origins.of(view.case.interaction_id),
             "blind": blind,
             "draft": draft or Draft(),

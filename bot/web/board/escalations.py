@@ -101,6 +101,7 @@ def queue_query(tab: Tab, looked_for: str, person_id: str) -> CaseQuery:
         owner_id=person_id if tab.own else "",
         words=looked_for,
         newest_first=tab.name in {"settled", "all"},
+        leading=True,
     )
 
 

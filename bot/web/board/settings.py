@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
 from bot.chat.commands.channel_settings import audited_policy_in_words, policy_in_words
-from bot.domain.cases import Act
+from bot.domain.cases import GROUP_ACTS, Act
 from bot.domain.record_reports import AuditRecord, PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin, variable
@@ -213,7 +213,11 @@ def _channel(kept: PolicyRecord, names: Mapping[str, str]) -> ChannelView:
 
 
 def _act(record: AuditRecord, names: Mapping[str, str]) -> ActView:
-    case = f"/board/escalations/{record.subject}" if record.act in get_args(Act) else ""
+    case = (
+        f"/board/escalations/{record.subject}"
+        if record.act in {*get_args(Act), *GROUP_ACTS}
+        else ""
+    )
     return ActView(
         at=record.at,
         actor=record.actor,

@@ -13,7 +13,7 @@ from bot.chat.response_view import COMPOSED_NOTE
 from bot.domain.interactions import Clarification, Escalation, Reply
 from bot.domain.messages import Refusal
 from rag.parts import paragraph
-from tests.contract.platforms import actions, consent, handovers, scenario
+from tests.contract.platforms import actions, consent, handovers, same_question, scenario
 from tests.contract.platforms.actions import (
     OPTION,
     Action,
@@ -387,6 +387,21 @@ PEOPLE = (
         consent.is_seen_alone,
     ),
     Case("my cases: found again by who asked", says(ASKED_FOR), actions.lists_own_cases),
+    Case(
+        "the same question of two: one card, and each reads the answer where they asked",
+        says(same_question.HANDED_ON),
+        same_question.is_one_case,
+    ),
+    Case(
+        "the same question of two: whoever is left is answered when the other withdraws",
+        says(same_question.HANDED_ON),
+        same_question.leads_when_the_other_goes,
+    ),
+    Case(
+        "the same question of two: each is told once although processes died in between",
+        says(same_question.HANDED_ON),
+        same_question.is_told_to_each_once,
+    ),
 )
 
 

@@ -51,6 +51,11 @@ _OTHERS = (
     "what another asked in the same thread: people don't see it",
     "human, after another's question: people don't see that",
 )
+_SAME = (
+    "the same question of two: one card, and each reads the answer where they asked",
+    "the same question of two: whoever is left is answered when the other withdraws",
+    "the same question of two: each is told once although processes died in between",
+)
 _OUTSIDERS = (
     "people from outside are refused, and colleagues where they read along",
     "where spaces are open to people from outside, these alone are searched",
@@ -123,7 +128,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_PRACTISE),
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_SAME, *_PRACTISE),
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _ON_A_PAGE: (_OWN_CASES,),
                 _NOT_INSTALLED: _INSTALLING,
@@ -139,7 +144,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 _NO_PLACE: (_REMINDED,),
                 _AT_THE_BOARD: _CARD,
                 _ADDRESSED: _UNADDRESSED,
-                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_PRACTISE),
+                _NO_CHANNELS: (*_OUTSIDERS, *_OTHERS, *_SAME, *_PRACTISE),
                 _ORDERED_ELSEWHERE: _ORDERS,
                 _LISTED: (_OWN_CASES,),
                 _NOT_INSTALLED: _INSTALLING,
@@ -163,6 +168,7 @@ MISSING: Mapping[str, Mapping[str, str]] = MappingProxyType(
                     _MARKED,
                     *_OUTSIDERS,
                     *_OTHERS,
+                    *_SAME,
                     *_FILES,
                     *_CARD,
                     _REVISED,

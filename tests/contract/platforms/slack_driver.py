@@ -260,7 +260,7 @@ _KINDS = {
 
 _LIVE = re.compile(r"<[!@#a-z]|\]\((?!https://wiki\.example\.com/)|(?<!`)https?://evil")
 _OURS = re.compile(
-    r"<https://(?:wiki\.example\.com|acme\.slack\.com)/[^|<>]*\|[^<>]*>|<@U0ALICE00>"
+    r"<https://(?:wiki\.example\.com|acme\.slack\.com)/[^|<>]*\|[^<>]*>|<@(?:U0ALICE00|U0BOB0000)>"
     r"|<!date\^\d+\^\{ago\}\|[^<>|]*>"
 )
 """Links, names and times that code wrote, label and all: the only ones that may be live."""

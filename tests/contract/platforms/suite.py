@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from aiohttp import web
@@ -14,6 +15,7 @@ from bot.answering.asker_identity import AskerIdentification
 from bot.answering.attachments import AttachmentReader
 from bot.domain.messages import Message, Policy, Refusal
 from bot.domain.ports import AnswersInquiries, Channel, Fetches, Inbox, Introduces
+from bot.escalations.lifecycle import ReminderSchedule
 from bot.inbox.ports import Admits
 from bot.store.database import Store, open_store, sqlite_url
 from bot.store.question_files import KEPT_HERE
@@ -53,7 +55,8 @@ class Refusing:
 @asynccontextmanager
 async def opened_record(directory: Path) -> AsyncIterator[Store]:
     """Open the record of all cases: each begins with an empty one."""
-    store = await open_store(sqlite_url(directory))
+    schedule = ReminderSchedule(joins_within=timedelta(days=7))
+    store = await open_store(sqlite_url(directory), schedule)
     try:
         yield store
     finally:

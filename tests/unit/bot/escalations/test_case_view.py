@@ -67,7 +67,7 @@ def view(state: State, *steps: CaseStep, **changes: object) -> CaseView:
 
 @pytest.mark.parametrize("state", get_args(State))
 def test_whoever_has_it_can_do_all_that_is_offered(state: State) -> None:
-    for offer in buttons_for_people(state):
+    for offer in buttons_for_people(view(state).case):
         then = after(status(state), offer.act, ANNA, is_asker=False, to=BEN)
         assert is_change(offer.act, status(state), then)
 

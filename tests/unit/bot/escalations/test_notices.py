@@ -16,8 +16,9 @@ from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
 from bot.domain.interactions import Interaction, PostedRef, Status
 from bot.domain.messages import Message
 from bot.domain.ports import Channel, Interactions
-from bot.escalations.casework import Casework, NotifyingCases
+from bot.escalations.casework import Casework
 from bot.escalations.notices import NoticeDelivery, NoticeLoop
+from bot.escalations.notifying_cases import NotifyingCases
 from tests.fakes.bot_ports import FakePlatform
 from tests.fakes.builders import NOON, message
 from tests.fakes.chat_context import ReadsNothing

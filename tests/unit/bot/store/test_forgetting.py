@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bot.domain.cases import ActDetail, Actor, CaseQuery
 from bot.domain.errors import InteractionUnknown, StoreUnavailable
 from bot.domain.interactions import Escalation
+from bot.domain.messages import InteractionId
 from bot.domain.personal_data import FORGOTTEN_QUESTION, PSEUDONYM, ForgetProgress, ForgetRequest
 from bot.store.connections import Transactions
 from bot.store.database import Store
@@ -28,6 +29,7 @@ from tests.fakes.personal_data import (
     CANARY,
     EXPERT,
     TWIN,
+    Somebody,
     files_with,
     leave_traces,
     record,
@@ -299,3 +301,32 @@ async def test_a_summary_counts_rows_by_table(store: Store) -> None:
     assert summary.counts["sessions"] == 1
     nobody = await store.people.keys("default", ["nobody"])
     assert (await store.people.summary("default", nobody)).total == 0
+
+
+async def handed_over(store: Store, who: Somebody) -> InteractionId:
+    """Hand over a private question of somebody's."""
+    asked = said_by(who, "slack", who.direct, name="same", private=True)
+    await record(store, asked, Escalation("Noted.", "low_confidence", asked.text))
+    return asked.interaction_id
+
+
+@pytest.mark.parametrize("leads", [True, False])
+async def test_who_asked_the_same_as_a_forgotten_person_is_answered(
+    store: Store, url: str, *, leads: bool
+) -> None:
+    forgotten, left = await handed_over(store, CANARY), await handed_over(store, TWIN)
+    joined, lead = (left, forgotten) if leads else (forgotten, left)
+    await store.escalations.join("default", joined, lead, EXPERT)
+    await store.escalations.act("default", lead, "claim", EXPERT)
+    twins = rows_with(url, TWIN)
+
+    assert (await forget(store, CANARY.email)).done
+
+    assert rows_with(url, CANARY) == []
+    assert {each.where for each in rows_with(url, TWIN)} == {each.where for each in twins}
+    case = await store.escalations.get("default", left)
+    assert case is not None
+    assert (case.joined_to, case.askers, case.status.state) == (None, 1, "claimed")
+    await store.escalations.act("default", left, "reply", EXPERT, "At the desk.")
+    told = await store.notices.due("me", utc_now(), 99)
+    assert {each.interaction_id for each in told} == {left}
