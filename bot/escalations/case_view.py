@@ -160,8 +160,8 @@ def askers_text(case: Case) -> str:
     if case.askers == 1:
         return ""
     return trn(
-        "{n} person asked this. An answer goes to each, where they asked.",
-        "{n} people asked this. An answer goes to each, where they asked.",
+        "{n} person asked this. An answer goes to each who may read it, where they asked.",
+        "{n} people asked this. An answer goes to each who may read it, where they asked.",
         case.askers,
     )
 
