@@ -229,11 +229,12 @@ class DurableInbox:
 
     async def adopt(self) -> int:
         """Restart interactions that no live process works on; return their number."""
-        listed = await self._worklist.unfinished(self._owner)
-        left = [each for each in listed if not each.unclaimed]
-        for gone in self._in_flight.overdue_but({each.id for each in left}):
+        left = await self._worklist.unfinished_ids(self._owner)
+        for gone in self._in_flight.overdue_but(left):
             self._leave(gone)
-        orphans = [each for each in left if self._in_flight.overdue(each.id)]
+        overdue = frozenset(filter(self._in_flight.overdue, left))
+        listed = await self._worklist.unfinished(self._owner) if overdue else ()
+        orphans = [each for each in listed if each.id in overdue and not each.unclaimed]
         for orphan in orphans:
             self._leave(orphan.id)
             if orphan.answered:

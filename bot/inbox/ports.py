@@ -120,6 +120,13 @@ class Worklist(Protocol):
         """
         ...
 
+    async def unfinished_ids(self, owner: str | None = None) -> frozenset[InteractionId]:
+        """Return the ids of what ``unfinished`` returns but is not ``unclaimed``.
+
+        Cheap, however many they are.
+        """
+        ...
+
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
         """Return the interactions still to be answered, posted or withdrawn, oldest first.
 

@@ -178,6 +178,11 @@ class StoredWork:
             await connection.execute(queries.delete_case(interaction_id))
         await self._transactions.scrub()
 
+    async def unfinished_ids(self, owner: str | None = None) -> frozenset[InteractionId]:
+        statement = leases.select_unfinished_ids(self._transactions.dialect, owner)
+        ids = await self._transactions.scalar(statement)
+        return frozenset(map(InteractionId, ids.split(","))) if ids else frozenset()
+
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
         statement = leases.select_unfinished(self._transactions.dialect, owner)
         found = await self._transactions.rows(statement)

@@ -112,6 +112,18 @@ async def test_unfinished_is_what_nobody_else_alive_has(store: Store) -> None:
     assert [each.epoch for each in mine] == [1, 1]
 
 
+async def test_their_ids_are_without_what_nobody_has_claimed_yet(store: Store) -> None:
+    await alive(store, "me", "another")
+    assert await store.work.unfinished_ids("me") == frozenset()
+    for number, owner in enumerate(("me", "another", OWNER, None)):
+        await store.work.open(numbered(number), owner)
+
+    ids = await store.work.unfinished_ids("me")
+
+    assert ids == {numbered(n).interaction_id for n in (0, 2)}
+    assert ids == {each.id for each in await store.work.unfinished("me") if not each.unclaimed}
+
+
 async def test_a_message_is_behind_every_earlier_one_that_is_unanswered(
     store: Store,
 ) -> None:
