@@ -44,7 +44,9 @@ MISSING_INTRO = "The wiki doesn't say:"
 _REFUSED = "I can't help with that one. If it is about work, a person can: reply \u201chuman\u201d."
 _EXCERPT_CHARACTERS = 240
 _LEAST_EXCERPT = 80
-_END = re.compile(r"(?<=[.!?])(?=\s)|(?=\n)")
+_END = re.compile(r"(?<=[.!?])(?<!\n\d\.)(?<!\n\d\d\.)(?=\s)|(?=\n)")
+"""The end of a line or sentence, but not of the number of a step."""
+
 _STRETCH_CHARACTERS = 800
 """Longest stretch of a passage that is shown as one quote."""
 _MISSING_CHARACTERS = 300

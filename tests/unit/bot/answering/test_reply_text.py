@@ -260,6 +260,14 @@ def test_an_excerpt_ends_with_a_row_of_a_table_not_within_it() -> None:
     assert source.quote in text
 
 
+def test_an_excerpt_ends_with_no_number_of_a_step() -> None:
+    text = f"Order\n\n1. Choose a laptop{' of ours' * 20}.\n2. {'Then it is sent ' * 9}."
+
+    (source,) = suggestions_of([passage(chunk(text))])
+
+    assert source.quote.endswith("of ours.")
+
+
 def test_a_refusal_is_a_generic_reply_without_the_models_words() -> None:
     reply = refusal_of(0.2)
 
