@@ -27,4 +27,6 @@ async def take_over(page: Page) -> None:
     await page.goto(page.url.split("/board")[0].rstrip("/") + "/board/escalations")
     await page.locator(".entry-name").last.click()
     await page.locator("#claim").click()
+    # The form is replaced then, with what is typed into it meanwhile.
+    await expect(page.locator("#claim")).to_have_count(0)
     await expect(page.locator("#send")).to_be_visible()

@@ -520,4 +520,6 @@ def _settings(port: int) -> dict[str, str]:
         "TEAMS_DEV_MODE": "true",
         "TEAMS_ESCALATION_CHANNEL": PEOPLE,
         "TEAMS_ADMINS": "alex@contoso.example",
+        # Tests hand the same question over again and again, each to a case of its own.
+        "ESCALATION_JOIN_DAYS": "0",
     }
