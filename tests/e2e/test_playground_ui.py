@@ -172,6 +172,7 @@ async def test_a_question_goes_from_the_chat_to_the_people(
         await picture(page, "case")
         await writes_below_the_card(there)
         await expect(shown(page, "Send this to Alex Wilber?")).to_be_visible()
+        await shown(page, "Send this to Alex Wilber?").scroll_into_view_if_needed()
         await picture(page, "offered")
         await page.get_by_role("button", name="Claim").click()
         await expect(shown(page, "Claimed by Alex Wilber")).to_be_visible()
@@ -181,6 +182,7 @@ async def test_a_question_goes_from_the_chat_to_the_people(
         await opens(page, "Personal Chat")
         await asks_in_the_chat(page, "my cases")
         await expect(shown(page, "Who approves travel?")).to_be_visible()
+        await shown(page, "Who approves travel?").scroll_into_view_if_needed()
         await picture(page, "my-cases")
 
     assert [each["comment"] for each in kept["feedback"]] == ["It worked."]
