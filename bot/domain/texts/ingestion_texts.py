@@ -18,13 +18,25 @@ _ABOUT_A_FILE = re.compile(r"(?P<name>'[^']*'|\"[^\"]*\") (?P<what>.*)\.", re.DO
 _NUMBER = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?|\d+\.\d+")
 _VALUE = re.compile(r"\\{(\w+)\\}")
 
+_LONGEST = 1000
+"""Longer texts stay English: matching takes more than linear time, and reads values in turn."""
+
+_DATA = frozenset("address host name names other page path request run space text type".split())
+"""Values that people or servers wrote: they are no sentences of ingestion, whatever they say."""
+
+_NUMBERS = frozenset(
+    "bytes characters count expected indexed most most_tags others removed seconds share status "
+    "tags usd".split()
+)
+"""Values without a space: with them a pattern has fewer ways to match."""
+
 Messages = tuple[str, ...]
 
 
 @functools.lru_cache(maxsize=1024)
 def ingestion_text(english: str) -> str:
     """Return a text of the catalogue for what ingestion says; the same words if there is none."""
-    if isinstance(english, Text) or not english:
+    if isinstance(english, Text) or not 0 < len(english) <= _LONGEST:
         return english
     return next(filter(None, (read(english) for read in _READINGS)), english)
 
@@ -80,8 +92,9 @@ def _known(english: str, messages: Messages) -> Text | None:
     for message, pattern in _patterns(messages):
         found = pattern.fullmatch(english)
         if found is not None:
-            values = {name: ingestion_text(said) for name, said in found.groupdict().items()}
-            return Text.of(Message(message, values=values))
+            values = found.groupdict()
+            ours = {name: ingestion_text(values[name]) for name in values.keys() - _DATA}
+            return Text.of(Message(message, values=values | ours))
     return None
 
 
@@ -93,7 +106,12 @@ def _patterns(messages: Messages) -> Sequence[tuple[str, re.Pattern[str]]]:
 
 def _each_pattern(messages: Messages) -> Iterator[tuple[str, re.Pattern[str]]]:
     for message in messages:
-        yield message, re.compile(_VALUE.sub(r"(?P<\1>.+?)", re.escape(message)), re.DOTALL)
+        yield message, re.compile(_VALUE.sub(_value, re.escape(message)), re.DOTALL)
+
+
+def _value(found: re.Match[str]) -> str:
+    words = r"\S+?" if found[1] in _NUMBERS else ".+?"
+    return f"(?P<{found[1]}>{words})"
 
 
 def _as_sentence(words: str) -> str:

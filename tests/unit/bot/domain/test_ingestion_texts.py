@@ -100,6 +100,18 @@ def test_a_refused_file_keeps_its_name() -> None:
     assert told == "'It is empty.txt' is empty; upload a document with text."
 
 
+def test_what_people_wrote_is_no_sentence_of_ingestion() -> None:
+    named = "There is no run 7"
+    told = ingestion_text(f"There is no readable page at {named}.")
+    assert named in load_catalogue("de").default.text(told)
+
+
+def test_a_text_of_any_length_is_read_or_left_as_it_is() -> None:
+    nested = "cannot be read: " * 1000
+    assert ingestion_text(nested) == nested
+    assert ingestion_text(nested[:1000]) == nested[:1000]
+
+
 def test_counts_are_written_with_the_signs_of_the_language() -> None:
     line = "Embedding took 12,345 tokens in 2 requests, less than $0.01."
     assert "12.345" in load_catalogue("de").default.text(ingestion_text(line))
