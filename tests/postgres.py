@@ -151,14 +151,20 @@ def start(directory: Path) -> Server:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """Run a server until the block ends, and leave nothing of it."""
+def running(*, waits_for_disk: bool = False) -> Iterator[Server]:
+    """Run a server until the block ends, and leave nothing of it.
+
+    ``waits_for_disk``: commits do as in production, for what is measured; tests do without.
+    """
     with TemporaryDirectory(prefix="pg-", ignore_cleanup_errors=True) as parent:
         Path(parent).chmod(0o755)
         directory = Path(parent) / "data"
         directory.mkdir(mode=0o700)
         server = start(directory)
         try:
+            if waits_for_disk:
+                server.execute(sql.SQL("ALTER SYSTEM SET fsync = on").format())
+                server.execute(sql.SQL("SELECT pg_reload_conf()").format())
             yield server
         finally:
             server.stop()

