@@ -152,7 +152,9 @@ def case_form(act: Act, case: Case) -> CaseForm:
     return replace(form, hint=_TO_ALL) if act == "reply" and case.askers > 1 else form
 
 
-_TO_ALL = tr("It is posted under your name to everyone who asked, where they asked.")
+_TO_ALL = tr(
+    "It is posted under your name to everyone who asked and may read it, where they asked."
+)
 
 
 def askers_text(case: Case) -> str:
