@@ -6,6 +6,7 @@ interaction (MaxSim). A process detects changes by the revision that each write 
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
@@ -156,10 +157,12 @@ def _mean_nearest(tokens: Vectors, packed: TokenSigns) -> float:
     signs = _sign_table().take(packed, axis=0).reshape(len(packed), dimensions)
     if count == 1:
         # A matrix times a vector would use all cores.
-        return float(np.vecdot(signs, tokens[:, 0]).max() / np.sqrt(dimensions))
+        return float(np.vecdot(signs, tokens[:, 0]).max()) / math.sqrt(dimensions)
     rows = max(1, _ONE_CORE // tokens.size)
-    parts = [(signs[at : at + rows] @ tokens).max(axis=0) for at in range(0, len(signs), rows)]
-    return float(np.max(parts, axis=0).mean() / np.sqrt(dimensions))
+    nearest = (signs[:rows] @ tokens).max(axis=0)
+    for at in range(rows, len(signs), rows):
+        nearest = np.maximum(nearest, (signs[at : at + rows] @ tokens).max(axis=0))
+    return float(nearest.sum()) / (count * math.sqrt(dimensions))
 
 
 @cache
