@@ -162,7 +162,8 @@ def _mean_nearest(tokens: Vectors, packed: TokenSigns) -> float:
     nearest = (signs[:rows] @ tokens).max(axis=0)
     for at in range(rows, len(signs), rows):
         nearest = np.maximum(nearest, (signs[at : at + rows] @ tokens).max(axis=0))
-    return float(nearest.sum()) / (count * math.sqrt(dimensions))
+    mean: float = nearest.sum() / count
+    return float(mean / math.sqrt(dimensions))
 
 
 @cache
