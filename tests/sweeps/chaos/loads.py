@@ -141,16 +141,17 @@ class Killer:
     async def _kill(self, victim: Replica) -> None:
         now = self._stage.timeline.now
         self._stage.wire.after_kill()
-        takeover = Takeover(begun=0, since=now())
+        takeover = Takeover(since=now())
         await self._stage.fleet.kill(victim)
         executor = self._executors.get(victim.name, "")
         begun = await asyncio.to_thread(self._work.begun_by, executor)
-        takeover.begun = len(begun)
+        for earlier in self.takeovers:
+            earlier.leave(begun)
+        takeover.left = dict(begun)
         self.takeovers.append(takeover)
         self._stage.timeline.note(f"{victim.name} had begun {len(begun)} questions")
-        self._following.append(
-            asyncio.create_task(follow(self._work, begun, self._stage.timeline, takeover))
-        )
+        following = follow(self._work, self._stage.timeline, takeover)
+        self._following.append(asyncio.create_task(following))
         await self._stage.fleet.start(victim)
         await self._ready(victim)
         if self._alone:

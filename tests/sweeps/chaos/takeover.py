@@ -103,35 +103,42 @@ class BegunWork:
 
 @dataclass(slots=True)
 class Takeover:
-    """What a killed server had begun: when each was begun again or answered, by the timeline.
+    """What a killed server had begun, and when each was begun again or answered, by the timeline.
 
     ``since``: from when on is counted. It is the kill where others go on, and else the moment when
-    the same server is ready again. What nobody takes over has no time in ``taken_at``.
+    the same server is ready again. ``left`` is what nobody has taken over yet.
     """
 
-    begun: int
     since: float
+    left: dict[str, int] = field(default_factory=dict)
     taken_at: list[float] = field(default_factory=list)
 
     @property
     def seconds(self) -> list[float]:
         """Return how long each waited; what was resumed before the server was ready did not."""
-        never = [math.inf] * (self.begun - len(self.taken_at))
+        never = [math.inf] * len(self.left)
         return [max(0.0, at - self.since) for at in self.taken_at] + never
 
+    def leave(self, begun: Epochs) -> None:
+        """Follow these no longer: who had just begun them again is killed as well."""
+        self.left = {each: epoch for each, epoch in self.left.items() if each not in begun}
 
-async def follow(work: BegunWork, begun: Epochs, timeline: Timeline, takeover: Takeover) -> None:
+    def note(self, untouched: Epochs, at: float) -> None:
+        """Note that all but these were taken over by now."""
+        still = {each: epoch for each, epoch in self.left.items() if each in untouched}
+        self.taken_at += [at] * (len(self.left) - len(still))
+        self.left = still
+
+
+async def follow(work: BegunWork, timeline: Timeline, takeover: Takeover) -> None:
     """Note when each is taken over, until all are or none is any more; and which are late."""
-    left, told = begun, False
-    killed_at = takeover.since
-    while left and timeline.now() < killed_at + _PATIENCE_SECONDS:
+    killed_at, begun, told = takeover.since, len(takeover.left), False
+    while takeover.left and timeline.now() < killed_at + _PATIENCE_SECONDS:
         await asyncio.sleep(_LOOK_SECONDS)
-        still = await asyncio.to_thread(work.untouched, left)
-        takeover.taken_at += [timeline.now()] * (len(left) - len(still))
-        left = still
-        if left and not told and timeline.now() > takeover.since + AIM_SECONDS:
+        takeover.note(await asyncio.to_thread(work.untouched, takeover.left), timeline.now())
+        if takeover.left and not told and timeline.now() > takeover.since + AIM_SECONDS:
             told = True
-            for line in await asyncio.to_thread(work.told_of, left):
+            for line in await asyncio.to_thread(work.told_of, takeover.left):
                 timeline.note(f"late: {line}")
-    seconds = timeline.now() - killed_at
-    timeline.note(f"{len(begun)} taken over {seconds:.1f} s after the kill, {len(left)} not")
+    taken, seconds = len(takeover.taken_at), timeline.now() - killed_at
+    timeline.note(f"{taken} of {begun} taken over {seconds:.1f} s after the kill")
