@@ -219,6 +219,7 @@ async def _each_load(loads: Sequence[str], options: argparse.Namespace) -> bool:
         with _folder(f"load-{name}", options) as folder:
             found = results[title] = await under_load(planned, folder)
             _say(found.result, folder, kept=found.kept)
+            print(loads_table({title: found}), flush=True)
     if results:
         _show(loads_table(results), "make chaos, loads", options, whole=len(loads) == len(LOADS))
     return all(found.kept for found in results.values())
