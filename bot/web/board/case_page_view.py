@@ -14,6 +14,7 @@ from bot.domain.cases import Act, Actor, Case, CaseStep, State
 from bot.domain.errors import ActRefused
 from bot.domain.interactions import Source
 from bot.domain.markdown import clip
+from bot.domain.outcomes import question_text
 from bot.domain.texts import join_texts, tr
 from bot.escalations.case_view import CaseView, is_keepable, step_label
 from bot.escalations.history import own_reply, standing_replies
@@ -132,7 +133,7 @@ def case_page_view(
     return CasePageView(
         id=case.interaction_id,
         version=case.version,
-        question=case.question,
+        question=question_text(case.question),
         state=status.state,
         label=tr("Assigned to you") if mine else state_label(case, now),
         age=time_in_state(case, now),
@@ -222,7 +223,7 @@ def _step_actor(step: CaseStep, case: Case) -> str:
 def _exchange(exchange: EarlierExchange) -> ExchangeView:
     return ExchangeView(
         id=exchange.interaction_id,
-        question=exchange.question,
+        question=question_text(exchange.question),
         answer=answer_html(exchange.answer, exchange.interaction_id, 0)
         if exchange.answer
         else Markup(),

@@ -26,6 +26,7 @@ from bot.store.limits import StoredUsage
 from bot.store.statistics import StoredStatistics
 from bot.web.auth.identity import require_role
 from bot.web.board.figures import compared, count, percent, usd
+from bot.web.board.health import component_name
 from bot.web.board.layout import days_asked_for, render_page, span_choices, utc_now
 
 SHORTENED_NOTE = tr(
@@ -274,7 +275,7 @@ def _case_concerns(waiting: WaitingCases, at: datetime) -> Iterator[Concern]:
 
 def _component_concerns(parts: Sequence[ComponentStatus]) -> Iterator[Concern]:
     for part in parts:
-        told = {"name": part.name, "detail": part.detail}
+        told = {"name": component_name(part.name), "detail": part.detail}
         if part.state == "failed":
             text = tr("{name} is not working: {detail}", **told)
             yield Concern(text, "/board/parts", tr("How to fix it"))

@@ -17,7 +17,7 @@ from bot.answering.gate import calibration_in_words
 from bot.answering.reply_text import without_missing
 from bot.answering.visibility import Visibility
 from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Route, Trace
-from bot.domain.outcomes import confidence_level
+from bot.domain.outcomes import confidence_level, question_text
 from bot.domain.texts import number_text, tr, trn
 from bot.domain.texts.dates import duration
 from bot.web.board import labels
@@ -248,7 +248,7 @@ def record_view(
     before = exchange_views(earlier, sight)
     return RecordView(
         id=asked.id,
-        question=sight.question(asked),
+        question=question_text(sight.question(asked)),
         withdrawn=asked.withdrawn,
         asked_at=asked.created_at,
         who=labels.who(message.author.name, message.author.id),
