@@ -124,6 +124,7 @@ _STATUS_LABELS: Mapping[Status, str] = {
 }
 _LIMIT = tr("Rejected: limit")
 _MAX_LINE = 240
+_MAX_TITLE = 60
 _MINUTE, _DAY = 60, 86_400
 _TWO_DAYS = 2 * _DAY
 
@@ -187,6 +188,11 @@ def judged(reason: str | None) -> str:
     if reason is None:
         return ""
     return JUDGED[reason] if reason in get_args(Reason) else reason  # type: ignore[index]  # just looked up
+
+
+def page_title(question: str) -> str:
+    """Return the title of a page about a question."""
+    return clip(question, _MAX_TITLE)
 
 
 def one_line(text: str) -> str:

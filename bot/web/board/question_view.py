@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.answering.explanations.notes import note_text
 from bot.answering.explanations.signals import (
     CALL_NAMES,
     PASSAGE_SIGNALS,
@@ -182,7 +183,7 @@ def _timings(timings_ms: Mapping[str, float]) -> Table:
 
 
 def _notes(notes: tuple[str, ...]) -> Table:
-    return Table(tr("Notes"), (tr("Note"),), tuple((note,) for note in notes))
+    return Table(tr("Notes"), (tr("Note"),), tuple((note_text(note),) for note in notes))
 
 
 def _three_digits(value: float | None) -> str:
