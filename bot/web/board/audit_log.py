@@ -13,6 +13,7 @@ from bot.domain.cases import GROUP_ACTS, Act
 from bot.domain.record_reports import AuditRecord
 from bot.domain.texts import join_texts, tr, trn
 from bot.domain.users import ROLE_NAMES, short_actor_name
+from bot.escalations.lifecycle import display_name
 from bot.learning.certificate_watch import suspension_in_words
 from bot.web.board.answers import STATE_LABELS
 from bot.web.board.label_queue import ORIGIN_TEXTS, TRUTH_TEXTS
@@ -103,7 +104,7 @@ def act_view(record: AuditRecord, names: Mapping[str, str]) -> ActView:
     return ActView(
         at=record.at,
         actor=record.actor,
-        who=record.name or short_actor_name(record.actor, names),
+        who=display_name(record.name) if record.name else short_actor_name(record.actor, names),
         name=record.act,
         act=ACTS.get(record.act) or record.act.replace("_", " "),
         subject=_subject(record),
