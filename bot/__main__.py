@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import sys
 import time
@@ -71,6 +72,8 @@ def _given_settings(options: argparse.Namespace) -> dict[str, object]:
 async def _run_command(options: argparse.Namespace, settings: Settings, started: float) -> int:
     match options.command:
         case "serve":
+            # What is made here stays: collections take a tenth of the start. `serve` enables them.
+            gc.disable()
             from bot.app.cli import serve
 
             return await serve.serve(settings, sample=options.sample, started=started)

@@ -33,7 +33,7 @@ async def open_embedder(settings: SearchSettings) -> AsyncIterator[tuple[Embedde
             None because pages indexed without vectors would have to be indexed again.
     """
     model = settings.embedding_model
-    opened = _open_remote_embedder(settings, model) if model else open_installed_embedder()
+    opened = _open_remote_embedder(settings, model) if model else open_installed_embedder(settings)
     async with opened as embedder:
         yield embedder
 
@@ -88,12 +88,14 @@ async def _open_azure_index(
 
 
 @asynccontextmanager
-async def open_installed_embedder() -> AsyncIterator[tuple[Embedder | None, str]]:
+async def open_installed_embedder(
+    settings: SearchSettings,
+) -> AsyncIterator[tuple[Embedder | None, str]]:
     """Open the installed embedder, which needs no network; yield as ``open_embedder`` does."""
     from rag.models.local_embedder import open_local_embedder
 
     try:
-        embedder = await open_local_embedder()
+        embedder = await open_local_embedder(cache=settings.model_cache)
     except ModelFilesInvalid as error:
         yield None, str(error)
         return

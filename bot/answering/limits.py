@@ -11,7 +11,7 @@ import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.answering.limit_reports import AskerNotices, RefusalLog
@@ -28,7 +28,16 @@ from bot.domain.messages import (
     Message,
     Refusal,
 )
-from bot.domain.usage import Arrival, CurrentPause, Pause, Spent, UsageCounts, UsageLimits, day_of
+from bot.domain.usage import (
+    Arrival,
+    CurrentPause,
+    Pause,
+    RecentUse,
+    Spent,
+    UsageCounts,
+    UsageLimits,
+    day_of,
+)
 
 WINDOW = timedelta(seconds=60)
 DAY = timedelta(days=1)
@@ -98,14 +107,13 @@ class LimitChecks:
         pause = await self._current_pause(message.thread.tenant)
         if pause is not None:
             return await self._refuse(message, _paused(message, pause))
-        recorded = await self._use.arrival(message.interaction_id) or _unrecorded(message)
-        arrival = replace(recorded, overheard=message.overheard)
-        too_fast = await self._too_fast(message, arrival)
+        recent = await self._use.recent(message, WINDOW, self._limits) or _unrecorded(message)
+        too_fast = self._too_fast(message, recent)
         if too_fast is not None:
             return await self._refuse(message, too_fast)
-        if message.by_bot and await self._is_bot_loop(message, arrival):
+        if message.by_bot and await self._is_bot_loop(message, recent.arrival):
             return Refusal(_BOT_LOOP, "bot_turns_per_thread", silent=True)
-        return arrival
+        return recent.arrival
 
     async def check_budget(
         self, message: Message, inquiry: Inquiry, arrival: Arrival
@@ -123,23 +131,20 @@ class LimitChecks:
         turns = await self._use.bot_turns(message.thread, arrival, _BOT_TURNS)
         return turns >= _BOT_TURNS
 
-    async def _too_fast(self, message: Message, arrival: Arrival) -> Exceeded | None:
-        tenant, limits = message.thread.tenant, self._limits
-        if most := limits.per_user:
-            before = await self._use.by_person(tenant, arrival, WINDOW, most)
-            if len(before) >= most:
-                key = "rate_per_user_per_minute", arrival.person
-                return _too_many(
-                    *key, most, "from one person", arrival.at, _seconds_until_room(before, arrival)
-                )
-        if most := limits.per_channel:
-            before = await self._use.in_channel(tenant, arrival, WINDOW, most, limits.per_user)
-            if len(before) >= most:
-                key = "rate_per_channel_per_minute", arrival.channel
-                where = "in one conversation" if message.private else "in one channel"
-                return _too_many(
-                    *key, most, where, arrival.at, _seconds_until_room(before, arrival)
-                )
+    def _too_fast(self, message: Message, recent: RecentUse) -> Exceeded | None:
+        limits, arrival = self._limits, recent.arrival
+        if 0 < limits.per_user <= len(recent.by_person):
+            return _too_many(
+                *("rate_per_user_per_minute", arrival.person, limits.per_user),
+                *("from one person", arrival.at),
+                _seconds_until_room(recent.by_person, arrival),
+            )
+        if 0 < limits.per_channel <= len(recent.in_channel):
+            return _too_many(
+                *("rate_per_channel_per_minute", arrival.channel, limits.per_channel),
+                *("in one conversation" if message.private else "in one channel", arrival.at),
+                _seconds_until_room(recent.in_channel, arrival),
+            )
         return None
 
     async def _used_up_budget(self, message: Message, arrival: Arrival) -> Exceeded | None:
@@ -195,9 +200,10 @@ def exceeded_budget(limits: UsageLimits, spent: Spent) -> tuple[str, Mapping[str
     return None
 
 
-def _unrecorded(message: Message) -> Arrival:
-    """Return an arrival for an unrecorded message, before which nothing is counted."""
-    return Arrival(0, message.received_at, message.author.id, "")
+def _unrecorded(message: Message) -> RecentUse:
+    """Return the arrival of an unrecorded message, before which nothing is counted."""
+    arrival = Arrival(0, message.received_at, message.author.id, "", message.overheard)
+    return RecentUse(arrival)
 
 
 def _seconds_until_room(before: Sequence[datetime], arrival: Arrival) -> float:

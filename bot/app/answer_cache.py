@@ -16,7 +16,7 @@ from bot.domain.ports import RechecksPermissions
 from bot.domain.settings import Settings
 from rag.ports import Embedder, SearchIndex
 
-OF_THE_PROCESS = frozenset({"host", "port", "data_dir"})
+OF_THE_PROCESS = frozenset({"host", "port", "data_dir", "cache_dir"})
 """The settings in which processes differ that answer alike; all others count."""
 
 _CODE = (prompts, rag, bot.answering)

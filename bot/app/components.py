@@ -205,7 +205,7 @@ async def _open_local_embedder(
     """
     if settings.embedding_model is None:
         return embedder
-    near, _ = await closing.enter_async_context(open_installed_embedder())
+    near, _ = await closing.enter_async_context(open_installed_embedder(settings))
     return near
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal, NewType
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ InteractionId = NewType("InteractionId", str)
 """UUIDv5 of the message key: the same message always has the same id."""
 
 _NAMESPACE = uuid.UUID("6d1f0a52-6a3c-5a0e-9d0b-3f6f6e2f9a11")
+_IDS_KEPT = 1024
 
 
 Platform = str
@@ -177,7 +179,7 @@ class Message:
     @property
     def key(self) -> str:
         """``platform:tenant:channel:message id``, each part percent-encoded."""
-        return _join(self.thread.platform, self.thread.tenant, self.thread.channel, self.id)
+        return _join(*self._place)
 
     @property
     def asked(self) -> str:
@@ -186,7 +188,11 @@ class Message:
 
     @property
     def interaction_id(self) -> InteractionId:
-        return InteractionId(str(uuid.uuid5(_NAMESPACE, self.key)))
+        return _interaction_id(*self._place)
+
+    @property
+    def _place(self) -> tuple[str, str, str, str]:
+        return self.thread.platform, self.thread.tenant, self.thread.channel, self.id
 
 
 _OPTION_SUFFIX = ":option"
@@ -339,6 +345,12 @@ class Refusal:
     silent: bool = False
     limit: Limit | None = None
     ephemeral: bool = False
+
+
+@lru_cache(maxsize=_IDS_KEPT)
+def _interaction_id(*place: str) -> InteractionId:
+    """Return the id for the parts of a message's key; each answer needs it some twenty times."""
+    return InteractionId(str(uuid.uuid5(_NAMESPACE, _join(*place))))
 
 
 def _join(*parts: str) -> str:

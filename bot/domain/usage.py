@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from bot.domain.messages import Thread
+from bot.domain.messages import Message, Thread
 from bot.domain.settings import Settings
 
 
@@ -55,28 +55,31 @@ class UsageLimits:
     tokens_per_user: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RecentUse:
+    """A message's arrival, and the times of the last messages before it, newest first.
+
+    ``by_person`` are its person's, as many as the limit allows at most, ``in_channel`` the
+    channel's, with no more of each person than a person's own limit allows. A flooding person
+    uses no more of the channel's limit than that. Without a limit, none are counted.
+    """
+
+    arrival: Arrival
+    by_person: Sequence[datetime] = ()
+    in_channel: Sequence[datetime] = ()
+
+
 class UsageCounts(Protocol):
     """Port: count the recorded use before a message's arrival. Raises StoreUnavailable."""
 
-    async def arrival(self, interaction_id: str) -> Arrival | None:
-        """Return a message's recorded arrival; None if it is not recorded."""
-        ...
+    async def recent(
+        self, message: Message, within: timedelta, limits: UsageLimits
+    ) -> RecentUse | None:
+        """Return a message's arrival and what arrived less than ``within`` away from it.
 
-    async def by_person(
-        self, tenant: str, arrival: Arrival, within: timedelta, most: int
-    ) -> Sequence[datetime]:
-        """Return the arrival times of the person's last ``most`` messages, newest first.
-
-        Only of messages less than ``within`` away from the arrival. Messages that the bot left
-        alone count only against overheard ones: ordinary talk must not use up the rate of
-        questions.
+        Messages that the bot left alone count only against overheard ones: ordinary talk must not
+        use up the rate of questions. None if the message is not recorded.
         """
-        ...
-
-    async def in_channel(
-        self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
-    ) -> Sequence[datetime]:
-        """Return the same for a channel, counting at most ``each`` messages per person (0: all)."""
         ...
 
     async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:

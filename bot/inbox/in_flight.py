@@ -209,7 +209,7 @@ log = structlog.get_logger(__name__)
 
 _LONGEST_WRITE_SECONDS = 20.0
 _STOPPED_WRITE_SECONDS = 2.0
-WRITE_PAUSE_SECONDS = 0.1
+WRITE_PAUSE_SECONDS = 0.25
 """Pause before each write: nobody reads faster, and each write delays the answer itself."""
 
 

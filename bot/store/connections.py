@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from threading import Thread
 from typing import Any, TypeVar, TypeVarTuple
@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.domain.errors import RecordRefused, StoreUnavailable
-from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
+from bot.store.postgres_driver import connect_arguments, set_up_pool
 from bot.store.sqlite_driver import StatementConnection
 
 Columns = TypeVarTuple("Columns")
@@ -37,10 +37,26 @@ JOINED: Mapping[str, object] = {"joined": True}
 """Execution options of a statement whose result nobody reads: on SQLite it is executed in one trip
 with the next statement or with the commit, which then raises its error."""
 
+_DEADLOCK = "40P01"
+"""PostgreSQL's code for transactions that waited for each other, one of which it ended."""
+
+_MOST_TRIES = 20
+"""How often a change is tried. Each time others' changes were made, so that it is rarely twice."""
+
 Values = Mapping[str, object] | None
 """What the parameters of a statement are, by name; None for a statement without any."""
 
 log = structlog.get_logger(__name__)
+
+
+class Overtaken(StoreUnavailable):
+    """What a change began with was changed by others before it was locked."""
+
+
+def is_deadlock(error: StoreUnavailable) -> bool:
+    """Return whether PostgreSQL ended a transaction that others waited for, and it for them."""
+    cause = getattr(error.__cause__, "orig", None)
+    return getattr(cause, "sqlstate", "") == _DEADLOCK
 
 
 class ConnectionThreads:
@@ -143,21 +159,6 @@ PRAGMAS = (
 )
 """``synchronous = FULL``: committed data survives a loss of power."""
 
-SERVER_LIMITS: Mapping[str, object] = {
-    "connect_timeout": 5,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 20_000,
-    "application_name": "frontdesk",
-}
-"""PostgreSQL (libpq) options in seconds, tcp_user_timeout in milliseconds.
-
-A server that vanishes silently is given up after about half a minute, not after the system's
-default of a quarter of an hour.
-"""
-
-
 DAMAGE_CURE = "Move the file away and start again with an empty record, or put back a copy of it."
 
 
@@ -176,7 +177,7 @@ class Transactions:
             if self.dialect == "sqlite"
             else self._engine.execution_options(brief=True)
         )
-        self._readers = self._engine.execution_options(reading=True)
+        self._readers = _reading_engine(self._engine)
         self._turns = PriorityLock() if self.dialect == "sqlite" else None
 
     @property
@@ -211,6 +212,22 @@ class Transactions:
                 yield connection
         except SQLAlchemyError as error:
             raise _store_unavailable(error) from error
+
+    async def apply(
+        self, change: Callable[[AsyncConnection], Awaitable[Value]], *, urgent: bool = False
+    ) -> Value:
+        """Make a change in a transaction, anew if it was overtaken or ended for a deadlock.
+
+        Nothing is left of the earlier tries: ``change`` does nothing outside the record.
+        """
+        for tried in range(1, _MOST_TRIES + 1):
+            try:
+                async with self.writing(urgent=urgent) as connection:
+                    return await change(connection)
+            except StoreUnavailable as error:
+                if tried == _MOST_TRIES or not (isinstance(error, Overtaken) or is_deadlock(error)):
+                    raise
+        raise AssertionError
 
     async def rows(
         self, query: Select[*Columns], values: Values = None, *, urgent: bool = False
@@ -262,12 +279,10 @@ class Transactions:
 
 def _connect(url: str, threads: ConnectionThreads, *, brief: bool = False) -> AsyncEngine:
     # hide_parameters: parameters contain users' texts, which errors must not carry into a log.
-    # pool_pre_ping: a database server may have been restarted since a connection's last use.
     engine = create_async_engine(
         url,
         hide_parameters=True,
         connect_args=connect_arguments(url) or {"async_creator_fn": threads.opened},
-        pool_pre_ping=url.startswith("postgresql"),
         execution_options={"brief": brief},
     )
     if engine.dialect.name == "sqlite":
@@ -275,13 +290,18 @@ def _connect(url: str, threads: ConnectionThreads, *, brief: bool = False) -> As
         event.listen(engine.sync_engine, "begin", begin_immediate)
         event.listen(engine.sync_engine, "before_cursor_execute", _join_with_next)
     else:
-        event.listen(engine.sync_engine, "connect", set_up_server)
+        set_up_pool(engine.sync_engine)
     return engine
 
 
-def connect_arguments(url: str) -> dict[str, object]:
-    """Return the driver arguments with timeouts for PostgreSQL; none for SQLite."""
-    return dict(SERVER_LIMITS) if url.startswith("postgresql") else {}
+def _reading_engine(engine: AsyncEngine) -> AsyncEngine:
+    """Return an engine whose statements stand alone: on neither database a transaction begins.
+
+    On PostgreSQL that saves two of three trips to the server. What one statement reads is one
+    state of the record in any case, and at its isolation level (READ COMMITTED) no more is.
+    """
+    alone = {"isolation_level": "AUTOCOMMIT"} if engine.dialect.name == "postgresql" else {}
+    return engine.execution_options(reading=True, **alone)
 
 
 def set_up_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
@@ -291,18 +311,6 @@ def set_up_sqlite(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> N
     for pragma in PRAGMAS:
         cursor.execute(pragma)
     cursor.close()
-
-
-def set_up_server(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
-    """Set PostgreSQL's timeout for idle transactions, for processes that hang.
-
-    Not as a start-up option, which connection poolers reject.
-    """
-    cursor = connection.cursor()
-    milliseconds = round(IDLE_IN_TRANSACTION_SECONDS * 1000)
-    cursor.execute(f"SET SESSION idle_in_transaction_session_timeout = {milliseconds}")
-    cursor.close()
-    connection.commit()
 
 
 def set_up_unsynced(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:

@@ -21,7 +21,6 @@ from bot.store.connections import (
     DAMAGE_CURE,
     Transactions,
     begin_immediate,
-    connect_arguments,
     is_damaged,
     set_up_sqlite,
 )
@@ -46,6 +45,7 @@ from bot.store.limits import StoredCounting, StoredUsage
 from bot.store.migrations import HEAD
 from bot.store.notices import StoredNotices
 from bot.store.people import StoredPeople
+from bot.store.postgres_driver import connect_arguments
 from bot.store.question_files import StoredFiles
 from bot.store.retention import StoredRetention
 from bot.store.reviewed_answers import StoredAnswers

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Integer, Select, bindparam, func, insert, 
 from bot.domain.json_codec import Codec, storable
 from bot.domain.messages import InteractionId, Message, Thread
 from bot.domain.record_reports import Dimension, Span, UsageSum
-from bot.domain.usage import Arrival, Spent
+from bot.domain.usage import Arrival, RecentUse, Spent, UsageLimits
 from bot.escalations.lifecycle import OWNED, WAITING
 from bot.store.connections import Transactions
 from bot.store.queries import Prepared, utc_day
@@ -32,23 +32,24 @@ class StoredCounting:
         self._transactions = transactions
         self._messages = Codec(Message)
 
-    async def arrival(self, interaction_id: str) -> Arrival | None:
-        row = await self._transactions.first(_select_arrival(), {"interaction": interaction_id})
-        return None if row is None else Arrival(*row)
-
-    async def by_person(
-        self, tenant: str, arrival: Arrival, within: timedelta, most: int
-    ) -> Sequence[datetime]:
-        return await self._transactions.scalars(
-            *select_arrivals_of_person(tenant, arrival, within, most)
-        )
-
-    async def in_channel(
-        self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
-    ) -> Sequence[datetime]:
-        return await self._transactions.scalars(
-            *select_arrivals_in_channel(tenant, arrival, within, most, each)
-        )
+    async def recent(
+        self, message: Message, within: timedelta, limits: UsageLimits
+    ) -> RecentUse | None:
+        async with self._transactions.reading() as connection:
+            asked = {"interaction": message.interaction_id}
+            row = (await connection.execute(_select_arrival(), asked)).first()
+            if row is None:
+                return None
+            arrival = Arrival(*row, overheard=message.overheard)
+            place = message.thread.tenant, arrival, within
+            counted = [
+                (await connection.scalars(*query)).all()
+                for query in (
+                    select_arrivals_of_person(*place, limits.per_user),
+                    select_arrivals_in_channel(*place, limits.per_channel, limits.per_user),
+                )
+            ]
+            return RecentUse(arrival, *counted)
 
     async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
         statement = select_last_in_thread(thread, arrival, most)
@@ -91,7 +92,7 @@ def select_arrivals_of_person(
 ) -> Prepared[Select[datetime]]:
     """Return the query for the arrival times of a person's messages before this one.
 
-    Newest first, at most ``most``.
+    Newest first, at most ``most``; 0: none.
     """
     values = {"tenant": tenant, "person": arrival.person, "most": most}
     query = _select_arrivals_of_person(overheard=arrival.overheard)
@@ -117,8 +118,8 @@ def select_arrivals_in_channel(
 ) -> Prepared[Select[datetime]]:
     """Return the query for the arrival times of a channel's messages before this one.
 
-    Newest first, at most ``most``, and at most ``each`` per person (0: no limit), so that a
-    flooding person uses no more of the channel's limit than their own allows.
+    Newest first, at most ``most`` (0: none), and at most ``each`` per person (0: no limit), so
+    that a flooding person uses no more of the channel's limit than their own allows.
     """
     values = {"tenant": tenant, "channel": arrival.channel, "most": most}
     limited = {"each": each} if each else {}

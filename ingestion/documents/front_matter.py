@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ _UNCLOSED = re.compile(r"\A\s*(?:---|\+\+\+)[ \t]*\n(?P<inside>(?:.*\n){0,50})")
 _SAYS_READERS = re.compile(r"^[ \t]*[\"']?readers?[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE)
 _MAX_CHARACTERS = 65536
 _MAX_TEXTS = 50
+_FILES_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,13 @@ class _NotUnderstood(ValueError):
     """The front matter is no mapping in its language."""
 
 
-def _parse(inside: str, *, toml: bool) -> dict[str, Any] | None:
-    """Return the values by lower-case key; None for prose between two horizontal rules."""
+@lru_cache(maxsize=_FILES_AT_ONCE)
+def _parse(inside: str, *, toml: bool) -> Mapping[str, Any] | None:
+    """Return the values by lower-case key; None for prose between two horizontal rules.
+
+    A file's readers, its digest and its document are made from it one after the other, and YAML
+    takes longer to parse than the rest of a short page.
+    """
     if len(inside) > _MAX_CHARACTERS:
         raise _NotUnderstood(f"longer than {_MAX_CHARACTERS} characters")
     try:

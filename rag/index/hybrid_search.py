@@ -167,7 +167,10 @@ def fuse(candidates: Sequence[Candidate], weights: FusionWeights) -> list[Ranked
         both = weights.keyword * by_word + weights.vector * vector.of(found.vector)
         return round(both / whole, _DIGITS)
 
-    return _in_order(Ranked(found, fused(found), fused(found)) for found in candidates)
+    scores = map(fused, candidates)
+    return _in_order(
+        Ranked(found, score, score) for found, score in zip(candidates, scores, strict=True)
+    )
 
 
 def rerank(

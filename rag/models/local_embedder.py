@@ -15,11 +15,11 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from rag.errors import ModelFilesInvalid
+from rag.models.mapped_model import open_session
 from rag.types import BoundedDict, TokenSigns, Vectors
 
 
@@ -102,9 +102,9 @@ class TokenVectors:
 
         Measured: they rank passages as well as the vectors themselves, at 1/32 of the size.
         """
-        distinct, places = np.unique(self.ids, return_inverse=True)
-        sums = np.zeros((len(distinct), DIMENSIONS), dtype=np.float32)
-        np.add.at(sums, places, self.states)
+        order = np.argsort(self.ids, kind="stable")
+        _, starts = np.unique(self.ids[order], return_index=True)
+        sums = np.add.reduceat(self.states[order], starts, axis=0)
         signs: TokenSigns = np.packbits(sums > 0, axis=1)
         return signs
 
@@ -117,15 +117,13 @@ class MiniLM:
     sizes 1, 2 and 4 alike, 16 slower, at three times the memory).
     """
 
-    def __init__(self, weights: Path, tokenizer: Path) -> None:
+    def __init__(self, weights: Path, tokenizer: Path, cache: Path | None = None) -> None:
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._start = self._mark("[CLS]")
         self._end = self._mark("[SEP]")
-        self._session = onnxruntime.InferenceSession(
-            str(weights), _options(), providers=["CPUExecutionProvider"]
-        )
+        self._session = open_session(weights, cache, fingerprint=WEIGHTS.sha256[:16])
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text, without [CLS] and [SEP]; counts are additive."""
@@ -149,17 +147,6 @@ class MiniLM:
         if mark is None:
             raise ValueError(f"The tokenizer has no {token!r}; it is not the one of this network.")
         return int(mark)
-
-
-def _options() -> onnxruntime.SessionOptions:
-    """Return options for one thread per call.
-
-    Calls run in parallel, and no onnxruntime thread pool spins while others need the CPU.
-    """
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    return options
 
 
 def _unit(vectors: Vectors) -> Vectors:
@@ -286,13 +273,14 @@ def _stacked(taken: Sequence[_VectorAndTokens]) -> tuple[Vectors, tuple[TokenSig
     return vectors, tuple(tokens for _, tokens in taken)
 
 
-async def open_local_embedder(threads: int = 2) -> LocalEmbedder:
-    """Load the model in a thread (about 0.3 s) and return its embedder.
+async def open_local_embedder(threads: int = 2, cache: Path | None = None) -> LocalEmbedder:
+    """Load the model in a thread and return its embedder.
 
-    Raises ModelFilesInvalid when its files are absent or not the expected ones.
+    ``cache`` is a folder for the optimized model, which saves 0.2 s and 100 MB (`mapped_model`).
+    Raises ModelFilesInvalid when the model's files are absent or not the expected ones.
     """
-    return LocalEmbedder(await asyncio.to_thread(_load), threads)
+    return LocalEmbedder(await asyncio.to_thread(_load, cache), threads)
 
 
-def _load() -> MiniLM:
-    return MiniLM(find_model_file(WEIGHTS), find_model_file(TOKENIZER))
+def _load(cache: Path | None) -> MiniLM:
+    return MiniLM(find_model_file(WEIGHTS), find_model_file(TOKENIZER), cache)

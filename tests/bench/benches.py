@@ -80,6 +80,13 @@ BENCHES = (
         ("--seconds", "8"),
     ),
     Bench(
+        "Starting again, and idle memory",
+        "`serve --sample` with what an earlier start wrote, until it says where it serves; its "
+        "memory three seconds later. In turns with the bare server of the other benches.",
+        "tests.bench.bench_start",
+        ("--starts", "3"),
+    ),
+    Bench(
         "The first paint of the web page",
         "A fresh Chromium opens the chat of a real server, in turns with a page that has nothing "
         "on it.",

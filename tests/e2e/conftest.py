@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.fork_server import Programme, launch
+from tests.fork_server import ROOT, Programme, launch
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ALMOST_ANYTHING = "0.05"
 """A threshold so low that what is answered does not hang on the trained figures; what the gate
 rules out altogether is still handed over."""
+CACHE = ROOT / ".build" / "cache"
+"""Shared by all servers of the tests: each would write the embedder again, 90 MB."""
 SERVING = re.compile(r"Serving (http://\S+) \(ready in ([\d.]+) s\)")
 
 
@@ -42,7 +44,8 @@ def environment(data_dir: Path, **more: str) -> dict[str, str]:
     """Return an environment in which nothing of the developer's is configured."""
     kept = {"PATH", "HOME", "LANG", "TMPDIR", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}
     clean = {name: value for name, value in os.environ.items() if name in kept}
-    return {**clean, "FRONTDESK_DATA_DIR": str(data_dir), "PORT": "0", **more}
+    folders = {"FRONTDESK_DATA_DIR": str(data_dir), "FRONTDESK_CACHE_DIR": str(CACHE)}
+    return {**clean, **folders, "PORT": "0", **more}
 
 
 def serving(

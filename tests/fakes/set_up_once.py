@@ -113,14 +113,14 @@ def write_authority(folder: Path) -> Path:
     return file
 
 
-def remembering_texts(make: Callable[[Path, Path], MiniLM]) -> Callable[[Path, Path], MiniLM]:
+def remembering_texts(make: Callable[[Path, Path], MiniLM]) -> Callable[..., MiniLM]:
     """Return what makes one network, which is asked once about a text: tests have few.
 
     A text's vectors do not depend on others', since texts are not batched.
     """
 
     @cache
-    def make_once(weights: Path, tokenizer: Path) -> MiniLM:
+    def make_once(weights: Path, tokenizer: Path, _: Path | None = None) -> MiniLM:
         network = make(weights, tokenizer)
         setattr(network, "read", lru_cache(TEXTS_KEPT)(network.read))  # noqa: B010 - a method
         return network

@@ -11,7 +11,7 @@ from bot.answering.limit_reports import AskerNotices, RefusalLog
 from bot.answering.limits import LimitChecks
 from bot.domain.interactions import Interaction
 from bot.domain.messages import InteractionId, Message, Person, Policy, Thread
-from bot.domain.usage import Arrival, Pause, Spent, UsageLimits
+from bot.domain.usage import Arrival, Pause, RecentUse, Spent, UsageLimits
 from rag.types import Turn
 from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.builders import NOON, message
@@ -72,31 +72,22 @@ class Ledger:
         """Record a model call some hours from noon."""
         self._calls.append(Call(tenant, person, NOON + timedelta(hours=hours), tokens, usd))
 
-    async def arrival(self, interaction_id: str) -> Arrival | None:
-        known = self._arrived.get(InteractionId(interaction_id))
-        return None if known is None else known[1]
-
-    async def by_person(
-        self, tenant: str, arrival: Arrival, within: timedelta, most: int
-    ) -> Sequence[datetime]:
+    async def recent(
+        self, message: Message, within: timedelta, limits: UsageLimits
+    ) -> RecentUse | None:
+        if message.interaction_id not in self._arrived:
+            return None
+        tenant, arrival = self._arrived[message.interaction_id]
         near = self._near(tenant, arrival, within)
-        return [other.at for other in near if other.person == arrival.person][:most]
-
-    async def in_channel(
-        self, tenant: str, arrival: Arrival, within: timedelta, most: int, each: int
-    ) -> Sequence[datetime]:
-        here = [
-            other
-            for other in self._near(tenant, arrival, within)
-            if other.channel == arrival.channel
-        ]
+        own = [other.at for other in near if other.person == arrival.person]
+        here = [other for other in near if other.channel == arrival.channel]
         seen: dict[str, int] = {}
         counted = []
         for other in here:
             seen[other.person] = seen.get(other.person, 0) + 1
-            if not each or seen[other.person] <= each:
+            if not limits.per_user or seen[other.person] <= limits.per_user:
                 counted.append(other.at)
-        return counted[:most]
+        return RecentUse(arrival, own[: limits.per_user], counted[: limits.per_channel])
 
     async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
         return 0

@@ -167,6 +167,7 @@ def _freeze_startup_objects() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
+    gc.enable()
     _give_back_freed_memory()
 
 

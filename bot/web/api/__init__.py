@@ -5,9 +5,11 @@ The routes and the OpenAPI document are both generated from the table of operati
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -232,10 +234,11 @@ def mount(
         ask_seconds=ask_seconds,
     )
     second = replace(first, version=second_version(settings))
-    described = openapi_document()
+    # Made when it is first read: that takes as long as a tenth of the start.
+    described = cache(openapi_document)
 
     async def openapi(_: web.Request) -> web.Response:
-        return web.json_response(described)
+        return web.json_response(await asyncio.to_thread(described))
 
     handlers = {
         V1: _handlers(first, record, documents) | {"questions": record.questions_v1},

@@ -14,6 +14,7 @@ import pytest
 from bot.answering.answer_plan import SearchRequest
 from bot.answering.standard_answers import MARK, StandardAnswers, may_mean_the_same
 from bot.domain.interactions import Reply
+from bot.domain.settings_loading import load_settings
 from bot.learning.answer_csv import COLUMNS, row_of
 from bot.learning.answer_review import CsvResult
 from bot.learning.reviewed_answers import AnswerText, ReviewedAnswer
@@ -89,7 +90,7 @@ async def test_only_the_same_question_gets_it(
     matches: bool,  # noqa: FBT001 - a column
 ) -> None:
     await given(room)
-    async with open_installed_embedder() as (near, _):
+    async with open_installed_embedder(load_settings()) as (near, _):
         assert (await reply(room, question, near=near) is not None) == matches
 
 

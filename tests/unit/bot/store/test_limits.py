@@ -72,16 +72,10 @@ async def test_the_record_counts_as_the_plainest_way_does(store: Store, seed: in
     await write_arrival(store, *asked)
 
     for message in asked[::3]:
-        arrival = await ledger.arrival(message.interaction_id)
-        assert arrival is not None
-        assert await store.counting.arrival(message.interaction_id) == arrival
-        tenant = message.thread.tenant
-        for most in (1, 7, 1000):
-            counted = await store.counting.by_person(tenant, arrival, WINDOW, most)
-            assert counted == await ledger.by_person(tenant, arrival, WINDOW, most)
-        for most, each in ((1000, 0), (1000, 2), (3, 2)):
-            counted = await store.counting.in_channel(tenant, arrival, WINDOW, most, each)
-            assert counted == await ledger.in_channel(tenant, arrival, WINDOW, most, each)
+        for most, in_channel in ((1, 1000), (7, 3), (1000, 1000), (0, 1000), (2, 0)):
+            limits = UsageLimits(per_user=most, per_channel=in_channel)
+            counted = await store.counting.recent(message, WINDOW, limits)
+            assert counted == await ledger.recent(message, WINDOW, limits)
 
 
 async def test_what_was_overheard_and_left_alone_takes_nothing_from_who_asks(store: Store) -> None:
@@ -91,12 +85,13 @@ async def test_what_was_overheard_and_left_alone_takes_nothing_from_who_asks(sto
         spoken = Rows().message(replace(said('"overheard": true?'), overheard=overheard))
         where = {"person": "anna", "channel": "slack:C1", "message": spoken}
         await add_interaction(store, f"i{number}", at=at, answer_type=kind, **where)
-    overhearing = replace(HERE, overheard=True)
+    asked = Ledger().arrive()
+    await write_arrival(store, asked)
 
-    for arrival, counted in ((HERE, 2), (overhearing, 3)):
-        by_person = await store.counting.by_person("default", arrival, WINDOW, 9)
-        in_channel = await store.counting.in_channel("default", arrival, WINDOW, 9, 0)
-        assert (len(by_person), len(in_channel)) == (counted, counted)
+    for message, counted in ((asked, 2), (replace(asked, overheard=True), 3)):
+        recent = await store.counting.recent(message, WINDOW, UsageLimits(9, 9))
+        assert recent is not None
+        assert (len(recent.by_person), len(recent.in_channel)) == (counted, counted)
 
 
 async def test_the_record_and_the_plainest_way_let_the_same_messages_in(store: Store) -> None:
@@ -116,15 +111,16 @@ async def test_the_record_and_the_plainest_way_let_the_same_messages_in(store: S
 
 async def test_a_window_is_open_at_both_ends(store: Store) -> None:
     ledger = Ledger()
-    asked = [ledger.arrive(second) for second in (-60, -59.999, 59.999, 60)]
-    await write_arrival(store, *asked)
+    *before, last = [ledger.arrive(second) for second in (-60, -59.999, 59.999, 60, 0)]
+    await write_arrival(store, *before, last)
 
-    counted = await store.counting.by_person("default", HERE, WINDOW, 10)
-    assert counted == [asked[2].received_at, asked[1].received_at]
+    recent = await store.counting.recent(last, WINDOW, UsageLimits(per_user=10))
+    assert recent is not None
+    assert recent.by_person == [before[2].received_at, before[1].received_at]
 
 
-async def test_a_message_that_was_never_recorded_has_no_arrival(store: Store) -> None:
-    assert await store.counting.arrival("nothing") is None
+async def test_before_a_message_that_is_not_recorded_nothing_counts(store: Store) -> None:
+    assert await store.counting.recent(Ledger().arrive(), WINDOW, UsageLimits(9, 9)) is None
 
 
 async def test_a_day_is_summed_from_its_beginning_up_to_a_moment(store: Store) -> None:

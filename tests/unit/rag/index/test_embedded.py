@@ -405,6 +405,17 @@ def test_chunks_of_any_length_are_kept_apart() -> None:
     assert together == [token_similarity(question, [chunk])[0] for chunk in chunks]
 
 
+@pytest.mark.parametrize(("asked", "written"), [(1, 1), (1, 200), (12, 1), (12, 200), (250, 250)])
+def test_long_and_short_texts_are_compared_token_by_token(asked: int, written: int) -> None:
+    question, packed = drawn(asked, seed=6), signs(drawn(written, seed=7))
+    directions = np.unpackbits(packed, axis=1) * 2.0 - 1
+    cosines = question @ directions.T / np.sqrt(directions.shape[1])
+
+    (near,) = token_similarity(question, [packed])
+
+    assert near == pytest.approx(cosines.max(axis=1).mean(), abs=1e-5)
+
+
 async def spellings(index: EmbeddedIndex, word: str) -> tuple[Spelling, ...]:
     found = await index.similar_words(Question(word, "acme"), frozenset({EVERYONE}), [word])
     return found[word]

@@ -1,4 +1,4 @@
-"""Tests of a database server that goes away: in a transaction, between two, at the start."""
+"""Tests of connections to PostgreSQL: reads, and a server that goes away at any time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.urls import with_driver
-from bot.store import connections
+from bot.store import postgres_driver
 from bot.store.database import Store, open_store
 from bot.store.tables import ConversationRow
 from tests.fakes.record_rows import add_conversation, count
@@ -21,6 +21,13 @@ from tests.postgres import PASSWORD, Server
 @pytest.fixture
 def database() -> str:
     return "postgresql"
+
+
+async def test_a_read_begins_no_transaction(store: Store) -> None:
+    async with store.transactions.reading() as connection:
+        begun = [await connection.scalar(text("SELECT now()")) for _ in range(2)]
+
+    assert begun[0] != begun[1], "now() is when the transaction began"
 
 
 async def test_the_next_transaction_works_after_a_restart(store: Store, postgres: Server) -> None:
@@ -63,7 +70,7 @@ async def write_and_be_cut(store: Store, postgres: Server, name: str) -> None:
 async def test_a_process_that_stands_still_in_a_transaction_loses_its_locks(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "IDLE_IN_TRANSACTION_SECONDS", 0.3)
+    monkeypatch.setattr(postgres_driver, "IDLE_IN_TRANSACTION_SECONDS", 0.3)
     await add_conversation(store, "wanted by two")
     locked, done = asyncio.Event(), asyncio.Event()
     standing = asyncio.create_task(stand_still(store, locked, done))
