@@ -11,7 +11,7 @@ from functools import partial
 import structlog
 
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
-from bot.domain.interactions import Interaction, Outcome
+from bot.domain.interactions import Interaction, Outcome, Unfinished
 from bot.domain.json_codec import without_surrogates
 from bot.domain.messages import InteractionId, Message
 from bot.domain.outcomes import is_unfinished, unavailable_outcome
@@ -242,8 +242,19 @@ class DurableInbox:
                 continue
             self._in_flight.enter(orphan.id).kept.set()
             place = (orphan.thread, orphan.person, orphan.channel)
-            self._line_up(orphan.id, place, partial(self._engine.again, orphan))
+            self._line_up(orphan.id, place, partial(self._again, orphan))
         return len(orphans)
+
+    async def _again(self, orphan: Unfinished) -> None:
+        """Begin an orphan in its turn, unless another process has taken it up meanwhile.
+
+        Its run here would end at once, and end the engine's work in the other: what is not under
+        way any more is not resumed when that process dies, but waits for its turn once more.
+        """
+        if await self._worklist.is_free(orphan.id, self._owner):
+            await self._engine.again(orphan)
+        else:
+            self._leave(orphan.id)
 
     def _admit(self, message: Message) -> InFlightMessage:
         """Reserve a place for a message. Raises InboxUnavailable, InboxFull."""

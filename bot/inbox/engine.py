@@ -116,8 +116,9 @@ class DbosEngine:
             begun = await DBOS.list_workflows_async(
                 status="PENDING", executor_id=executor, load_input=False, load_output=False
             )
-            for workflow in begun:
-                await DBOS.resume_workflow_async(workflow.workflow_id)
+            # All at once: one by one takes a busy server longer than the lease lasted.
+            if begun:
+                await DBOS.resume_workflows_async([each.workflow_id for each in begun])
 
     async def forget(self) -> None:
         """Delete workflows that ended long ago, in batches."""

@@ -32,7 +32,7 @@ class Lease:
     """
 
     def __init__(
-        self, replicas: Replicas, replica: str, *, alone: bool, seconds: float = 12.0
+        self, replicas: Replicas, replica: str, *, alone: bool, seconds: float = 5.0
     ) -> None:
         self._replicas = replicas
         self._replica = replica
@@ -60,7 +60,12 @@ class Lease:
 
 log = structlog.get_logger(__name__)
 
-_BEAT_SECONDS = 3.0
+_BEAT_SECONDS = 1.0
+"""Between two renewals of the lease, and two looks for processes that died."""
+
+_BEATS_A_ROUND = 3
+"""Between two looks for work that nobody does, which cost more the more is unfinished."""
+
 _TAKE_UP_SECONDS = 0.25
 """Between two looks for what other processes kept; one costs some two milliseconds."""
 
@@ -162,10 +167,16 @@ class InboxSupervisor:
                     log.warning("lease.not_prolonged", error=type(error).__name__)
 
     async def _go_round(self) -> None:
+        """Look for dead processes in every beat, where others can be, and for lost work in some."""
+        beats = 0
         while True:
             await _wait_for_next_beat()
+            beats += 1
+            whole = beats % _BEATS_A_ROUND == 0
+            if not whole and not self._patient:
+                continue
             try:
-                await self._look_after()
+                await self._look_after(whole=whole)
             except Exception as error:  # noqa: BLE001 - noted; the next round tries again
                 self._trouble.note(error)
             else:
@@ -195,12 +206,14 @@ class InboxSupervisor:
                 log.warning("inbox.not_cleaned", error=type(error).__name__)
             await asyncio.sleep(_CLEAN_UP_SECONDS)
 
-    async def _look_after(self) -> None:
+    async def _look_after(self, *, whole: bool) -> None:
         if not self._started:
             await self._begin()
             return
         await self._lease.prolong()
         dead = await self._replicas.dead()
+        if not dead and not whole:
+            return
         if dead:
             await self._engine.take_over(dead)
         adopted = await self._inbox.adopt()

@@ -134,6 +134,10 @@ class Worklist(Protocol):
         """
         ...
 
+    async def is_free(self, interaction_id: InteractionId, owner: str | None) -> bool:
+        """Return whether it is unfinished, and no live process but ``owner`` has claimed it."""
+        ...
+
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
 
     async def stage(self, interaction_id: InteractionId, *activities: Activity) -> None:

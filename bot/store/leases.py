@@ -119,6 +119,14 @@ def select_unfinished_ids(dialect: str, owner: str | None) -> Select[str | None]
     )
 
 
+def select_is_free(dialect: str, interaction_id: str, owner: str | None) -> Select[bool]:
+    """Return the query whether an interaction is one that select_unfinished returns."""
+    row = InteractionRow
+    return select(
+        exists().where(row.id == interaction_id, UNFINISHED, _not_of_others(dialect, owner))
+    )
+
+
 def _not_of_others(dialect: str, owner: str | None) -> ColumnElement[bool]:
     """Return the condition for what no live process but ``owner`` has claimed."""
     row = InteractionRow

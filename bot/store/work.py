@@ -207,6 +207,10 @@ class StoredWork:
             for each, epoch, status, claimed, tenant, thread, person, channel in found
         ]
 
+    async def is_free(self, interaction_id: InteractionId, owner: str | None) -> bool:
+        statement = leases.select_is_free(self._transactions.dialect, interaction_id, owner)
+        return bool(await self._transactions.scalar(statement))
+
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
         row = await self._transactions.first(*queries.select_interaction(interaction_id))
         return None if row is None else self._rows.interaction(row)

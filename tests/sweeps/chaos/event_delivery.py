@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -16,21 +15,28 @@ import numpy as np
 from tests.fakes.slack import events
 from tests.fakes.slack.names import BOT_USER
 from tests.sweeps.chaos.questions import Question
-from tests.sweeps.chaos.server_processes import Timeline
+from tests.sweeps.chaos.server_processes import ServerProcesses, Timeline
 
 ACKNOWLEDGE_SECONDS = 3.0
-RETRY_SECONDS = (0.3, 2.0, 6.0)
-"""Slack waits nothing, one minute and five; scaled down, so that all of it fits into a run."""
-
 _PATIENT_FROM = 2
-_SPREAD_SECONDS = 1.5
-"""Minutes later, what was refused together does not come together."""
-
 _TWICE_SHARE = 0.15
 _TWICE_WITHIN_SECONDS = 4.0
 _PAIR_SHARE = 0.3
 
-Addresses = Callable[[], Sequence[str]]
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """When an event is delivered again: Slack waits nothing, one minute and five.
+
+    Scaled down, so that all of it fits into a run. What was refused together does not come
+    together minutes later: it is spread over ``spread_seconds``.
+    """
+
+    seconds: tuple[float, ...]
+    spread_seconds: float
+
+
+SOON_AGAIN = Again((0.3, 2.0, 6.0), 1.5)
 
 
 @dataclass(slots=True)
@@ -46,21 +52,22 @@ class Receipt:
 class EventDelivery:
     """Delivers to a server chosen at random, as a load balancer would, dead ones included.
 
-    The last two deliveries wait until a server is up: Slack's come one and five minutes later, and
-    no restart takes as long.
+    The last two deliveries wait until a server is up, and go to one that is: Slack's come one and
+    five minutes later, and neither a restart nor noticing a dead server takes as long.
     """
 
     def __init__(
         self,
         session: aiohttp.ClientSession,
-        addresses: Addresses,
-        some_up: asyncio.Event,
+        fleet: ServerProcesses,
         timeline: Timeline,
         draw: np.random.Generator,
+        *,
+        again: Again = SOON_AGAIN,
     ) -> None:
         self._session = session
-        self._addresses = addresses
-        self._some_up = some_up
+        self._fleet = fleet
+        self._again = again
         self._timeline = timeline
         self._draw = draw
         self._numbers = 0
@@ -98,12 +105,13 @@ class EventDelivery:
 
     async def _deliver(self, question: Question, body: bytes) -> None:
         receipt = self.receipts[question.number]
-        for number, wait in enumerate((0.0, *RETRY_SECONDS)):
+        for number, wait in enumerate((0.0, *self._again.seconds)):
             await asyncio.sleep(wait)
-            if number >= _PATIENT_FROM:
-                await self._some_up.wait()
-                await asyncio.sleep(self._draw.random() * _SPREAD_SECONDS)
-            if await self._attempt(receipt, body, _retry_headers(number, receipt)):
+            patient = number >= _PATIENT_FROM
+            if patient:
+                await self._until_up()
+            headers = _retry_headers(number, receipt)
+            if await self._attempt(receipt, body, headers, patient=patient):
                 break
         else:
             return
@@ -111,10 +119,20 @@ class EventDelivery:
             await asyncio.sleep(self._draw.random() * _TWICE_WITHIN_SECONDS)
             await self._attempt(receipt, body, _retry_headers(1, receipt))
 
-    async def _attempt(self, receipt: Receipt, body: bytes, headers: dict[str, str]) -> bool:
+    async def _until_up(self) -> None:
+        """Wait for a moment, not the same for all, at which a server is up."""
+        up = False
+        while not up:
+            await self._fleet.some_up.wait()
+            await asyncio.sleep(self._draw.random() * self._again.spread_seconds)
+            up = self._fleet.some_up.is_set()
+
+    async def _attempt(
+        self, receipt: Receipt, body: bytes, headers: dict[str, str], *, patient: bool = False
+    ) -> bool:
         """Deliver once; return whether it was acknowledged in time."""
         receipt.deliveries += 1
-        addresses = self._addresses()
+        addresses = self._fleet.addresses(ready=patient)
         if not addresses:
             receipt.refusals.append("no server")
             return False

@@ -111,7 +111,6 @@ _LENGTHS = (1, 2, 3, 4, 5)
 _LENGTH_SHARES = (0.55, 0.15, 0.15, 0.1, 0.05)
 _HANDED_OVER = "asked the people"
 _UNDER_WAY = 12
-"""How many threads are talked in at the same time: so far apart a thread's questions come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +155,20 @@ class _Conversation:
     root: str = ""
 
 
-def draw_questions(count: int, draw: np.random.Generator) -> tuple[Question, ...]:
+def draw_questions(
+    count: int, draw: np.random.Generator, *, threads: int = _UNDER_WAY, askers: int = ASKERS
+) -> tuple[Question, ...]:
     """Return questions in the order in which they are asked.
 
     Most threads have one, some up to five, each about another topic. Some ask for a person.
+    ``threads`` are talked in at the same time: so far apart a thread's questions come. ``askers``:
+    so many people ask.
     """
     under_way: list[_Conversation] = []
-    fresh = _conversations(draw)
+    fresh = _conversations(draw, askers)
     questions: list[Question] = []
     while len(questions) < count:
-        while len(under_way) < _UNDER_WAY:
+        while len(under_way) < threads:
             under_way.append(next(fresh))
         talked = under_way[int(draw.integers(len(under_way)))]
         questions.append(_next(talked, len(questions), draw))
@@ -179,11 +182,11 @@ def asker(number: int) -> str:
     return f"ASK{number % ASKERS:05d}"
 
 
-def _conversations(draw: np.random.Generator) -> Iterator[_Conversation]:
+def _conversations(draw: np.random.Generator, askers: int) -> Iterator[_Conversation]:
     number = 0
     while True:
         number += 1
-        who = asker(number)
+        who = asker(number % askers)
         direct = draw.random() < _DIRECT_SHARE
         channel = f"D0{who}" if direct else str(draw.choice(CHANNELS))
         length = int(draw.choice(_LENGTHS, p=_LENGTH_SHARES))

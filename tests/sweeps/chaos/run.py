@@ -2,24 +2,23 @@
 
 ``python -m tests.sweeps.chaos.run [--engine sqlite|postgresql|again|all]
 [--questions 500] [--kills 20] [--events 10000] [--seed N] [--out FOLDER] [--forgetful]``
+``python -m tests.sweeps.chaos.run --load sqlite|burst|two|four|roles|all
+[--load-seconds 10] [--load-kills 10]``
 
-The seed fixes questions and faults; how processes are scheduled is the machine's. The page is
-written by a full run of everything only.
+The first does the runs under load as well when it does all others. The seed fixes questions and
+faults; how processes are scheduled is the machine's. Each part of the page is written by a full run
+of it only.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import os
-import platform
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time
@@ -29,107 +28,21 @@ from psycopg import sql
 
 from tests import postgres
 from tests.sweeps.chaos import fault_plan
-from tests.sweeps.chaos.questions import Question, draw_questions
+from tests.sweeps.chaos.figures import PAGE, loads_table, page_part, table, write
+from tests.sweeps.chaos.loads import LOADS, LoadResult, under_load
+from tests.sweeps.chaos.questions import draw_questions
 from tests.sweeps.chaos.scenario import (
     Pace,
     Result,
     RunningSystem,
     ask_under_faults,
     deliver_scattered,
-    prepare,
+    evidence,
+    indexed,
     running_system,
     unanswered,
 )
-from tests.sweeps.chaos.verdict import LONGEST_SECONDS, evidence_of, sqlite_record
-
-ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "reliability.md"
-BEGIN = "<!-- written by make chaos: begin -->"
-END = "<!-- written by make chaos: end -->"
-
-
-def table(results: Mapping[str, Result]) -> str:
-    """Return the figures as a Markdown table, a column a run."""
-    rows = {name: _figures(result) for name, result in results.items()}
-    labels = list(next(iter(rows.values())))
-    lines = [_row("", *rows), _row("---", *("---:" for _ in rows))]
-    lines += [_row(label, *(row[label] for row in rows.values())) for label in labels]
-    return "\n".join(lines)
-
-
-def page_part(results: Mapping[str, Result], command: str, seed: int) -> str:
-    """Return what goes between the markers: machine, versions, date, command, seed, table."""
-    today = datetime.now(UTC).date()
-    engine = f"dbos {version('dbos')}, SQLAlchemy {version('sqlalchemy')}"
-    machine = (
-        f"{today}, Python {platform.python_version()}, {engine}, {os.cpu_count()} cores, "
-        f"{platform.machine()}. Seed {seed}."
-    )
-    return f"{machine}\n\n```console\n$ {command}\n```\n\n{table(results)}"
-
-
-def write(part: str, page: Path = PAGE) -> None:
-    """Replace what is between the markers; the rest of the page is written by hand.
-
-    Raises ValueError when the page has no markers.
-    """
-    text = page.read_text()
-    if BEGIN not in text or END not in text:
-        raise ValueError(f"{page.name} lacks {BEGIN!r} and {END!r}. Add them where figures go.")
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    page.write_text(f"{before}{BEGIN}\n\n{part}\n\n{END}{after}")
-
-
-def _figures(result: Result) -> dict[str, str]:
-    verdict = result.verdict
-    waits = np.array(verdict.waits or [0.0])
-    tried = len(verdict.disorder) + verdict.pairs_in_order
-    return {
-        "questions asked": f"{verdict.asked:,}",
-        "deliveries of their events": f"{result.deliveries:,}",
-        **{name: str(count) for name, count in _faults(result).items()},
-        "never accepted (the platform says so)": str(len(verdict.not_accepted)),
-        "**lost**": _bold(len(verdict.lost)),
-        "**answered twice**": _bold(len(verdict.twice)),
-        "answered otherwise than expected": str(len(verdict.unexpected)),
-        "hand-overs to people lost / doubled": f"{len(verdict.cards_lost)} / "
-        f"{len(verdict.cards_twice)}",
-        "seen where nobody asked": str(len(verdict.strays)),
-        "out of order, of pairs in one thread": f"{len(verdict.disorder)} of {tried}",
-        f"last answer after last fault, s (aim {LONGEST_SECONDS:.0f})": _seconds(verdict.seconds),
-        "from question to answer, s, p50 / p95 / longest": " / ".join(
-            f"{value:.1f}" for value in (*np.percentile(waits, [50, 95]), waits.max())
-        ),
-        "the run took, s": f"{result.seconds:.0f}",
-    }
-
-
-def _faults(result: Result) -> dict[str, int]:
-    said = "\n".join(result.timeline)
-    return {
-        "servers killed (`kill -9`)": said.count(" killed"),
-        "of these while starting": said.count(" killed while it started"),
-        "of these never to come back": said.count(" is gone for good"),
-        "servers that ended by themselves": len(result.ended_by_themselves),
-        "PostgreSQL stopped or crashed": said.count("PostgreSQL stopped")
-        + said.count("PostgreSQL crashed"),
-        "all connections to PostgreSQL cut": said.count("connections to PostgreSQL cut"),
-        "calls that Slack broke": sum(result.troubles.values()),
-    }
-
-
-def _seconds(seconds: float | None) -> str:
-    return "no fault" if seconds is None else f"{seconds:.1f}"
-
-
-def _bold(count: int) -> str:
-    return f"**{count}**"
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
+from tests.sweeps.chaos.verdict import sqlite_record
 
 DATABASE = "chaos"
 
@@ -153,23 +66,21 @@ class Plan:
     """Whether each server is an interpreter of its own; a fork of one starts sooner."""
 
 
-async def _indexed(prepared: Path | None, folder: Path) -> Path:
-    return await asyncio.to_thread(prepare, folder) if prepared is None else prepared
-
-
 async def on_sqlite(plan: Plan, folder: Path, prepared: Path | None = None) -> Result:
     """Kill the one server again and again; it comes back on the same data directory."""
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
     planned = fault_plan.draw_faults(plan.questions, fault_plan.on_sqlite(plan.kills), draw)
-    indexed = await _indexed(prepared, folder)
+    index = await indexed(prepared, folder)
     async with running_system(
-        folder, indexed, draw=draw, forgetful=plan.forgetful, plain=plan.plain
+        folder, index, draw=draw, forgetful=plan.forgetful, plain=plan.plain
     ) as stage:
         server = await stage.fleet.add()
         async with _saboteur(stage, draw) as saboteur:
             result = await ask_under_faults(stage, questions, planned, saboteur, draw, plan.pace)
-        result.evidence = _evidence(stage, result, questions, sqlite_record(server.data_dir))
+        result.evidence = evidence(
+            stage, result.verdict.noteworthy, questions, sqlite_record(server.data_dir)
+        )
     return result
 
 
@@ -179,12 +90,12 @@ async def on_postgresql(plan: Plan, folder: Path, prepared: Path | None = None) 
     questions = draw_questions(plan.questions, draw)
     kinds = fault_plan.on_postgresql(plan.kills, plan.restarts, plan.disconnects, draw)
     planned = fault_plan.draw_faults(plan.questions, kinds, draw)
-    indexed = await _indexed(prepared, folder)
+    index = await indexed(prepared, folder)
     with _durable_postgres() as database:
         url = database.create(DATABASE)
         async with running_system(
             folder,
-            indexed,
+            index,
             draw=draw,
             forgetful=plan.forgetful,
             plain=plan.plain,
@@ -197,7 +108,7 @@ async def on_postgresql(plan: Plan, folder: Path, prepared: Path | None = None) 
                     stage, questions, planned, saboteur, draw, plan.pace
                 )
             record = url.replace("postgresql://", "postgresql+psycopg://")
-            result.evidence = _evidence(stage, result, questions, record)
+            result.evidence = evidence(stage, result.verdict.noteworthy, questions, record)
     return result
 
 
@@ -205,13 +116,15 @@ async def delivered_again(plan: Plan, folder: Path, prepared: Path | None = None
     """Deliver many events one to four times each, at once and in any order; nothing breaks."""
     draw = np.random.default_rng(plan.seed)
     questions = draw_questions(plan.questions, draw)
-    indexed = await _indexed(prepared, folder)
+    index = await indexed(prepared, folder)
     async with running_system(
-        folder, indexed, draw=draw, forgetful=plan.forgetful, plain=plan.plain
+        folder, index, draw=draw, forgetful=plan.forgetful, plain=plan.plain
     ) as stage:
         server = await stage.fleet.add()
         result = await deliver_scattered(stage, questions, draw, plan.pace.patience)
-        result.evidence = _evidence(stage, result, questions, sqlite_record(server.data_dir))
+        result.evidence = evidence(
+            stage, result.verdict.noteworthy, questions, sqlite_record(server.data_dir)
+        )
     return result
 
 
@@ -244,14 +157,6 @@ def _durable_postgres() -> Iterator[postgres.Server]:
         yield database
 
 
-def _evidence(
-    stage: RunningSystem, result: Result, questions: Sequence[Question], record: str
-) -> list[str]:
-    suspects = set(result.verdict.suspects) | set(result.verdict.not_accepted)
-    asked = [question for question in questions if question.number in suspects]
-    return evidence_of(record, asked, stage.courier.receipts, stage.eye.seen())
-
-
 RUNS = {
     "sqlite": ("SQLite, one server", on_sqlite),
     "postgresql": ("PostgreSQL, three servers", on_postgresql),
@@ -276,32 +181,66 @@ async def _main(options: argparse.Namespace) -> int:
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     print(f"seed {options.seed}", flush=True)
-    chosen = list(RUNS) if options.engine == "all" else [options.engine]
+    everything = options.engine == "all" and options.load is None
+    engines = [] if options.load else list(RUNS) if everything else [options.engine]
+    loads = list(LOADS) if everything or options.load == "all" else [options.load]
+    kept = await _each_engine(engines, options)
+    return 0 if await _each_load([load for load in loads if load], options) and kept else 1
+
+
+async def _each_engine(engines: Sequence[str], options: argparse.Namespace) -> bool:
+    """Do these runs, and write the page when they are all; return whether all was kept."""
     results: dict[str, Result] = {}
-    for engine in chosen:
-        title, _ = RUNS[engine]
+    for engine in engines:
+        title, run = RUNS[engine]
         print(f"== {title}", flush=True)
-        results[title] = await _run(engine, options)
-        _say(results[title])
-    print(f"\n{table(results)}")
-    if options.engine == "all" and not options.forgetful:
-        write(page_part(results, _command(sys.argv[1:]), options.seed))
-        print(f"Wrote {PAGE.relative_to(ROOT)}")
-    return 0 if all(result.verdict.kept for result in results.values()) else 1
+        with _folder(engine, options) as folder:
+            results[title] = await run(_plan(engine, options), folder)
+            _say(results[title], folder, kept=results[title].verdict.kept)
+    if results:
+        _show(table(results), "make chaos", options, whole=len(engines) == len(RUNS))
+    return all(result.verdict.kept for result in results.values())
 
 
-async def _run(engine: str, options: argparse.Namespace) -> Result:
-    plan = _plan(engine, options)
-    _, run = RUNS[engine]
+async def _each_load(loads: Sequence[str], options: argparse.Namespace) -> bool:
+    """Do these runs under load, and write the page when they are all."""
+    results: dict[str, LoadResult] = {}
+    for name in loads:
+        title, load = LOADS[name]
+        print(f"== {title}", flush=True)
+        planned = replace(
+            load,
+            seed=options.seed,
+            kills=options.load_kills,
+            seconds=load.seconds * options.load_seconds / 10,
+            quiet=load.quiet if load.alone else AFTER_A_LEASE_SECONDS,
+            forgetful=options.forgetful,
+        )
+        with _folder(f"load-{name}", options) as folder:
+            found = results[title] = await under_load(planned, folder)
+            _say(found.result, folder, kept=found.kept)
+    if results:
+        _show(loads_table(results), "make chaos, loads", options, whole=len(loads) == len(LOADS))
+    return all(found.kept for found in results.values())
+
+
+def _show(shown: str, part: str, options: argparse.Namespace, *, whole: bool) -> None:
+    print(f"\n{shown}", flush=True)
+    if whole and not options.forgetful:
+        write(page_part(shown, _command(sys.argv[1:]), options.seed), part)
+        print(f"Wrote {PAGE.name}")
+
+
+@contextmanager
+def _folder(name: str, options: argparse.Namespace) -> Iterator[Path]:
+    """Give a folder for a run; without ``--out`` it is removed."""
     if options.out is None:
         with TemporaryDirectory(prefix="chaos-") as folder:
-            return await run(plan, Path(folder))
-    folder = options.out / f"{engine}-{options.seed}-{int(time())}"
-    folder.mkdir(parents=True)
-    result = await run(plan, folder)
-    (folder / "timeline.txt").write_text("\n".join(result.timeline) + "\n")
-    (folder / "evidence.txt").write_text("\n".join(result.evidence) + "\n")
-    return result
+            yield Path(folder)
+        return
+    kept: Path = options.out / f"{name}-{options.seed}-{int(time())}"
+    kept.mkdir(parents=True)
+    yield kept
 
 
 def _plan(engine: str, options: argparse.Namespace) -> Plan:
@@ -323,9 +262,11 @@ def _plan(engine: str, options: argparse.Namespace) -> Plan:
             return plan
 
 
-def _say(result: Result) -> None:
-    """Print what went wrong, with the timeline around it, if anything did."""
-    if result.evidence or not result.verdict.kept:
+def _say(result: Result, folder: Path, *, kept: bool) -> None:
+    """Write down what happened; print what went wrong, with the timeline, if anything did."""
+    (folder / "timeline.txt").write_text("\n".join(result.timeline) + "\n")
+    (folder / "evidence.txt").write_text("\n".join(result.evidence) + "\n")
+    if result.evidence or not kept:
         print("\n".join([*result.evidence, "timeline:", *result.timeline]), flush=True)
 
 
@@ -336,6 +277,9 @@ def _command(arguments: Sequence[str]) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.sweeps.chaos.run")
     parser.add_argument("--engine", choices=[*RUNS, "all"], default="all")
+    parser.add_argument("--load", choices=[*LOADS, "all"], help="only runs under load")
+    parser.add_argument("--load-seconds", type=float, default=10.0, help="at 200/s; less at 500/s")
+    parser.add_argument("--load-kills", type=int, default=10)
     parser.add_argument("--questions", type=int, default=500)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--events", type=int, default=10_000)

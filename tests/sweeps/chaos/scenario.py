@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,11 +18,11 @@ from tests.fakes.slack.names import TEAM, TOKEN
 from tests.fakes.slack.people import Member
 from tests.fakes.slack.server import FakeSlack
 from tests.fork_server import Programme, completed
-from tests.sweeps.chaos.event_delivery import EventDelivery
+from tests.sweeps.chaos.event_delivery import SOON_AGAIN, Again, EventDelivery
 from tests.sweeps.chaos.fault_plan import Fault, Saboteur, SlackConnection
 from tests.sweeps.chaos.questions import ASKERS, PEOPLE, SPACE, Question, asker, write_wiki
 from tests.sweeps.chaos.server_processes import ServerProcesses, Timeline
-from tests.sweeps.chaos.verdict import GLANCE_SECONDS, Observer, Verdict, judge
+from tests.sweeps.chaos.verdict import GLANCE_SECONDS, Observer, Verdict, evidence_of, judge
 
 _LOOK_SECONDS = 0.5
 _ROOM_SECONDS = 40.0
@@ -81,6 +81,11 @@ def prepare(folder: Path) -> Path:
     return prepared
 
 
+async def indexed(prepared: Path | None, folder: Path) -> Path:
+    """Return the data directory that was prepared before, or prepare one in a folder."""
+    return await asyncio.to_thread(prepare, folder) if prepared is None else prepared
+
+
 @asynccontextmanager
 async def running_system(
     folder: Path,
@@ -89,6 +94,7 @@ async def running_system(
     draw: np.random.Generator,
     forgetful: bool = False,
     plain: bool = True,
+    again: Again = SOON_AGAIN,
     **settings: str,
 ) -> AsyncIterator[RunningSystem]:
     """Set up Slack, the wire to it and the means to start servers; all ends with the block."""
@@ -104,7 +110,7 @@ async def running_system(
         closing.push_async_callback(fleet.end)
         connector = aiohttp.TCPConnector(limit=0, force_close=True)
         session = await closing.enter_async_context(aiohttp.ClientSession(connector=connector))
-        courier = EventDelivery(session, fleet.addresses, fleet.some_up, timeline, draw)
+        courier = EventDelivery(session, fleet, timeline, draw, again=again)
         eye = Observer(slack, timeline)
         watching = asyncio.create_task(eye.watch())
         closing.callback(watching.cancel)
@@ -152,10 +158,10 @@ async def ask_under_faults(
             await _keep_up(saboteur, sum(fault.after < question.number for fault in faults))
             answering = answering and await _room(stage, pace.unanswered)
     stage.wire.stormy = False
-    await _until_answered(stage, questions, pace.patience)
+    await until_answered(stage, questions, pace.patience)
     await asyncio.sleep(pace.quiet)
     await saboteur.end()
-    return _result(stage, questions, began)
+    return result_of(stage, questions, began)
 
 
 async def deliver_scattered(
@@ -170,9 +176,9 @@ async def deliver_scattered(
             copies = int(draw.integers(1, MOST_COPIES + 1))
             group.create_task(stage.courier.scatter(question, copies, _SCATTER_SECONDS))
             answering = answering and await _room(stage, _UNANSWERED)
-    await _until_answered(stage, questions, patience)
+    await until_answered(stage, questions, patience)
     await asyncio.sleep(_SCATTER_SECONDS)
-    return _result(stage, questions, began)
+    return result_of(stage, questions, began)
 
 
 async def _sabotage(
@@ -214,9 +220,10 @@ def unanswered(stage: RunningSystem) -> int:
     return asked - len(stage.slack.posts)
 
 
-async def _until_answered(
+async def until_answered(
     stage: RunningSystem, questions: Sequence[Question], patience: float
 ) -> None:
+    """Wait until every question that was acknowledged has a reply, or patience ends."""
     with suppress(TimeoutError):
         async with asyncio.timeout(patience):
             await _until(lambda: not _verdict(stage, questions).lost, _LOOK_SECONDS)
@@ -227,7 +234,8 @@ def _verdict(stage: RunningSystem, questions: Sequence[Question]) -> Verdict:
     return judge(questions, receipts, stage.eye.seen(), stage.timeline.last_fault)
 
 
-def _result(stage: RunningSystem, questions: Sequence[Question], began: float) -> Result:
+def result_of(stage: RunningSystem, questions: Sequence[Question], began: float) -> Result:
+    """Judge a run that is over."""
     receipts = stage.courier.receipts.values()
     return Result(
         verdict=_verdict(stage, questions),
@@ -237,3 +245,11 @@ def _result(stage: RunningSystem, questions: Sequence[Question], began: float) -
         ended_by_themselves=stage.fleet.ended_by_themselves,
         timeline=stage.timeline.lines(),
     )
+
+
+def evidence(
+    stage: RunningSystem, numbers: Collection[int], questions: Sequence[Question], record: str
+) -> list[str]:
+    """Return lines from the record about some of the questions."""
+    asked = [question for question in questions if question.number in numbers]
+    return evidence_of(record, asked, stage.courier.receipts, stage.eye.seen())

@@ -59,11 +59,12 @@ SUPERVISOR_SECONDS = 1.0
 class Replica:
     """One server: its data directory stays when it is killed and started again.
 
-    ``url`` is where it was last; nobody is told that it is dead.
+    ``url`` is where it was last; nobody is told that it is dead. ``role`` is its FRONTDESK_ROLE.
     """
 
     name: str
     data_dir: Path
+    role: str = "all"
     url: str = ""
     doomed: bool = False
     ready: asyncio.Event = field(default_factory=asyncio.Event)
@@ -105,17 +106,21 @@ class ServerProcesses:
         self.some_up = asyncio.Event()
         self.ended_by_themselves: list[str] = []
 
-    def addresses(self) -> list[str]:
-        """Return where the servers are, or were before they were killed."""
-        return [replica.url for replica in self.replicas if replica.url]
+    def addresses(self, *, ready: bool = False) -> list[str]:
+        """Return where events are taken, or were before the servers were killed."""
+        return [
+            each.url
+            for each in self.replicas
+            if each.url and each.role != "work" and (each.ready.is_set() or not ready)
+        ]
 
-    async def add(self) -> Replica:
+    async def add(self, role: str = "all") -> Replica:
         """Start one more server, with a data directory of its own."""
         self._named += 1
         name = f"server-{self._named}"
         data_dir = self._folder / name
         await asyncio.to_thread(shutil.copytree, self._prepared, data_dir)
-        replica = Replica(name, data_dir)
+        replica = Replica(name, data_dir, role)
         self.replicas.append(replica)
         await self.start(replica)
         return replica
@@ -123,8 +128,9 @@ class ServerProcesses:
     async def start(self, replica: Replica) -> None:
         """Start a server that does not run; it is not waited for."""
         replica.doomed = False
+        settings = {**self._settings, "FRONTDESK_ROLE": replica.role}
         with self._log(replica).open("ab") as log:
-            programme = Programme(("bot", "serve"), environment(replica.data_dir, **self._settings))
+            programme = Programme(("bot", "serve"), environment(replica.data_dir, **settings))
             replica.running = await started(programme, stderr=log, plain=self._plain)
         self._timeline.note(f"{replica.name} started")
         replica.watching = asyncio.create_task(self._watch(replica, replica.running))
@@ -187,7 +193,7 @@ class ServerProcesses:
             await self.start(replica)
 
     def _refresh(self) -> None:
-        if any(replica.ready.is_set() for replica in self.replicas):
+        if any(each.ready.is_set() for each in self.replicas if each.role != "work"):
             self.some_up.set()
         else:
             self.some_up.clear()

@@ -82,6 +82,11 @@ class Verdict:
         alone = (self.lost, self.twice, self.unexpected, self.cards_lost, self.cards_twice)
         return tuple(sorted({*pairs, *(number for group in alone for number in group)}))
 
+    @property
+    def noteworthy(self) -> tuple[int, ...]:
+        """Return the same and what was never accepted."""
+        return (*self.suspects, *self.not_accepted)
+
 
 Replies = Mapping[int, Sequence[Seen]]
 

@@ -127,7 +127,7 @@ async def test_what_is_released_holds_no_more(clock: Clock) -> None:
     await lease.release()
 
     assert not lease.holds()
-    assert replicas.asked == ["prolong me 12", "release me"]
+    assert replicas.asked == ["prolong me 5", "release me"]
 
 
 async def test_where_nobody_else_can_be_it_always_holds_and_ends_all_others(clock: Clock) -> None:
@@ -137,7 +137,7 @@ async def test_where_nobody_else_can_be_it_always_holds_and_ends_all_others(cloc
 
     await lease.prolong()
 
-    assert replicas.asked == ["alone me", "prolong me 12"]
+    assert replicas.asked == ["alone me", "prolong me 5"]
     clock.now += 1e6
     assert lease.holds()
 
@@ -327,6 +327,33 @@ async def test_work_that_the_engine_forgot_is_taken_up_again(
 
     await until(lambda: engine.begun == [ID, f"{ID}:1"])
     assert (await stored_interaction(store, ID)).status == "working"
+
+
+async def test_an_orphan_that_another_took_up_meanwhile_is_left_to_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.inbox.turns._TAKEN_SECONDS", 600.0)
+    engine = IdleEngine()
+    opened = inbox_over(store, limits=WorkLimits(concurrency=1), engine=engine, alone=False)
+    opened.inbox.open()
+    first, second, last = (
+        message(name, message_id=name, thread=name) for name in ("first", "second", "last")
+    )
+    for each in (first, second):
+        await opened.inbox.accept(each)
+    await until(lambda: len(engine.begun) == 2)
+    await store.work.open(ASKED, "dead")
+    assert await opened.inbox.adopt() == 1
+    await opened.inbox.accept(last)
+
+    await store.replicas.prolong("other", seconds=60)
+    assert await store.work.claim(ID, "other")
+    for each in (first, second):
+        await opened.inbox.run(each.interaction_id)
+
+    await until(lambda: last.interaction_id in engine.begun)
+    assert f"{ID}:1" not in engine.begun
+    assert opened.inbox.busy == 1
 
 
 async def test_work_that_is_under_way_is_not_taken_up_twice(store: Store) -> None:
