@@ -3,14 +3,13 @@
 1. Of a case its interaction, then the case itself, as retention and withdrawal do.
 2. Of several cases first those that stand alone or lead others, by id; then those that joined
    them, by id.
-3. Which is which is read first, and is read again once the first are locked: who joins or leaves a
-   case locks it, so that nobody does any more. If it changed meanwhile, the transaction begins anew
-   (`Overtaken`).
+3. Read which case leads which before locking, and again after. Joining and leaving lock both
+   cases, so that it can't change any more. If it changed in between, start over (`Overtaken`).
 
-A question whose case is being opened is locked before the case that it joins: whoever has locked
-that can't wait for a case that isn't there yet. Reminders skip what is locked. Upkeep that names no
-case, such as forgetting a person, locks rows as it finds them. If PostgreSQL ends a transaction for
-that, `Transactions.apply` makes its change anew.
+A transaction that opens a case locks its question before the case that it joins. This is safe:
+nobody who holds that case can wait for one that does not exist yet. Reminders skip what is locked.
+Upkeep that names no case, such as forgetting a person, locks rows as it finds them. If PostgreSQL
+ends a transaction for that, `Transactions.apply` makes its change anew.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ async def lock_cases(
             raise _overtaken(each)
         found |= {each: case} if case else {}
     joined = sorted(leads.keys() - standing)
-    # Those that stand apart from the locked ones by now may be locked by who waits for these.
+    # If one has left meanwhile, don't lock it: its holder may be waiting for a case held here.
     now = await _leads(connection, tenant, joined) if joined else {}
     for each in joined:
         if now[each] != leads[each]:

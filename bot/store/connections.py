@@ -41,7 +41,8 @@ _DEADLOCK = "40P01"
 """PostgreSQL's code for transactions that waited for each other, one of which it ended."""
 
 _MOST_TRIES = 20
-"""How often a change is tried. Each time others' changes were made, so that it is rarely twice."""
+"""How often a change is tried. Each failed try means that another change succeeded, so that two
+are usually enough."""
 
 Values = Mapping[str, object] | None
 """What the parameters of a statement are, by name; None for a statement without any."""
@@ -54,7 +55,7 @@ class Overtaken(StoreUnavailable):
 
 
 def is_deadlock(error: StoreUnavailable) -> bool:
-    """Return whether PostgreSQL ended a transaction that others waited for, and it for them."""
+    """Return whether PostgreSQL ended the transaction to resolve a deadlock."""
     cause = getattr(error.__cause__, "orig", None)
     return getattr(cause, "sqlstate", "") == _DEADLOCK
 
@@ -227,6 +228,7 @@ class Transactions:
             except StoreUnavailable as error:
                 if tried == _MOST_TRIES or not (isinstance(error, Overtaken) or is_deadlock(error)):
                     raise
+                log.info("store.change_repeated", tried=tried, why=type(error).__name__)
         raise AssertionError
 
     async def rows(

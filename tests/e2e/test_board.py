@@ -125,8 +125,10 @@ async def held(page: Page) -> AsyncIterator[None]:
         await route.continue_()
 
     await page.route("**/board/escalations/*", hold)
-    yield
-    go_on.set()
+    try:
+        yield
+    finally:
+        go_on.set()
 
 
 CARET = "[document.activeElement.id, document.activeElement.selectionStart]"

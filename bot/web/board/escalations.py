@@ -155,7 +155,7 @@ def is_late(case: Case, now: datetime, patience: timedelta) -> bool:
 
 
 def waits_too_long(since: datetime, now: datetime, patience: timedelta) -> bool:
-    """Return whether experts are reminded of what waits since then; never with a period of 0."""
+    """Return whether what has waited since then is due for a reminder; never with a period of 0."""
     return bool(patience) and now - since > patience
 
 

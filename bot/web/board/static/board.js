@@ -1,5 +1,5 @@
 "use strict";
-// On top of htmx: sending with the keyboard, refusals in place, no typed word lost, moments in local time.
+// On top of htmx: sending with the keyboard, refusals in place, text kept that is typed meanwhile, moments in local time.
 (() => {
   const trouble = document.getElementById("trouble");
   const texts = trouble ? trouble.dataset : {};
@@ -29,7 +29,7 @@
   let typed = [];
   const typedSince = (box, sent) => {
     const { id, value, selectionStart: start, selectionEnd: end } = box;
-    return { id, value, sent: String(sent.get(box.name) ?? ""), start, end, here: box === document.activeElement };
+    return { id, value, sent: String(sent.get(box.name) ?? "").replaceAll("\r\n", "\n"), start, end, here: box === document.activeElement };
   };
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const { target, requestConfig, shouldSwap } = event.detail;
@@ -42,7 +42,7 @@
     for (const { id, value, sent, start, end, here } of typed) {
       const box = document.getElementById(id);
       if (!box) continue;
-      // What follows the text that was sent stays behind it, whether it is still there or not.
+      // Text typed after the sent part is appended to what the new box contains.
       const further = value.startsWith(sent);
       const moved = further ? box.value.length - sent.length : 0;
       box.value = further ? box.value + value.slice(sent.length) : value;
