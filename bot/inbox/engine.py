@@ -38,6 +38,7 @@ _VERSION = "1"
 only when a newer workflow can't continue where an older one stopped."""
 
 _ENDED_STATUSES = frozenset({"SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
+_QUEUED = "ENQUEUED"
 _ENDED_KEPT_FOR = timedelta(days=2)
 _DELETED_PER_QUERY = 500
 _RERUN_ID_SECONDS = 10
@@ -107,7 +108,7 @@ class DbosEngine:
             # A new id for an ended workflow; the same within a few seconds, so that it runs once.
             tick = int(time.time()) // _RERUN_ID_SECONDS
             await self.begin(f"{unfinished.id}:{unfinished.epoch}:{tick}", unfinished.id)
-        else:
+        elif status.status != _QUEUED:  # Else it was resumed already, and is about to be begun.
             await DBOS.resume_workflow_async(unfinished.id)
 
     async def take_over(self, executors: Sequence[str]) -> None:

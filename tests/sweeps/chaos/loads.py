@@ -30,7 +30,7 @@ from tests.sweeps.chaos.scenario import (
 )
 from tests.sweeps.chaos.server_processes import START_SECONDS, Replica
 from tests.sweeps.chaos.takeover import AIM_SECONDS, BegunWork, Takeover, follow
-from tests.sweeps.chaos.verdict import sqlite_record
+from tests.sweeps.chaos.verdict import GLANCE_SECONDS, sqlite_record
 
 DATABASE = "load"
 _THREADS_A_RATE = 2
@@ -160,10 +160,18 @@ class Killer:
     async def _ready(self, server: Replica) -> None:
         async with asyncio.timeout(START_SECONDS):
             await server.ready.wait()
-        if server.role != "accept":
-            found = await asyncio.to_thread(self._work.executors)
-            self._executors[server.name] = next(iter(found - self._seen or found))
-            self._seen |= found
+            if server.role != "accept":
+                self._executors[server.name] = await self._newcomer()
+
+    async def _newcomer(self) -> str:
+        """Return the name of who has just got a lease; one that is alone keeps its name."""
+        while not (found := await asyncio.to_thread(self._work.executors)) - self._seen:
+            if self._alone and found:
+                return next(iter(found))
+            await asyncio.sleep(GLANCE_SECONDS)
+        new = found - self._seen
+        self._seen |= found
+        return next(iter(new))
 
 
 async def under_load(load: Load, folder: Path, prepared: Path | None = None) -> LoadResult:
