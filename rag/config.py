@@ -24,8 +24,8 @@ class SearchSettings(BaseSettings):
     cache_dir: Path | None = Field(
         None,
         alias="FRONTDESK_CACHE_DIR",
-        description="Folder for files that Frontdesk can make again, such as its embedder in the "
-        "form that starts fastest; unset: `cache` in FRONTDESK_DATA_DIR.",
+        description="Folder on a local disk for files that Frontdesk can make again, such as its "
+        "embedder in the form that starts fastest; unset: `cache` in FRONTDESK_DATA_DIR.",
     )
     tenant: str = Field(
         "default",
@@ -106,7 +106,7 @@ class SearchSettings(BaseSettings):
     @property
     def model_cache(self) -> Path:
         """The folder of optimized models, which need not exist."""
-        return (self.cache_dir or self.data_dir / "cache") / "embedder"
+        return (self.cache_dir or self.data_dir / "cache") / "frontdesk-embedder"
 
     @property
     def azure_search_configured(self) -> bool:

@@ -19,6 +19,7 @@ from bot.domain.markdown import clip
 from bot.domain.messages import Message, Platform
 from bot.domain.ports import Notes
 from bot.domain.settings import Settings
+from bot.domain.texts import join_texts, number_text, tr, trn
 from bot.domain.usage import (
     CurrentPause,
     Pause,
@@ -162,42 +163,55 @@ async def limits_status(
 def limits_status_of(limits: UsageLimits, spent: Spent, pause: Pause | None) -> ComponentStatus:
     """Return the status for given limits, use and pause."""
     if pause is not None:
-        since = pause.since.strftime("%Y-%m-%d %H:%M UTC")
-        reason = clip(pause.reason, _STATUS_REASON_CHARACTERS).rstrip(".")
-        detail = f"paused by {short_actor_name(pause.by)} since {since}: {reason}."
+        detail = tr(
+            "paused by {who} since {since}: {reason}.",
+            who=short_actor_name(pause.by),
+            since=pause.since.strftime("%Y-%m-%d %H:%M UTC"),
+            reason=clip(pause.reason, _STATUS_REASON_CHARACTERS).rstrip("."),
+        )
         return ComponentStatus(
             _COMPONENT_NAME, "paused", detail, "Answer again: python -m bot resume"
         )
-    used_up = "; ".join(_used_up(limits, spent))
+    used_up = join_texts("; ", _used_up(limits, spent))
     if used_up:
-        cure = "It starts anew at midnight UTC. Allow more: docs/limits.md"
-        return ComponentStatus(_COMPONENT_NAME, "limited", f"used up: {used_up}.", cure)
-    listed = "; ".join(_configured_limits(limits))
+        cure = tr("It starts anew at midnight UTC. Allow more: docs/limits.md")
+        return ComponentStatus(
+            _COMPONENT_NAME, "limited", tr("used up: {limits}.", limits=used_up), cure
+        )
+    listed = join_texts("; ", _configured_limits(limits))
     if not listed:
         return ComponentStatus(
             _COMPONENT_NAME,
             "absent",
-            "nothing is limited.",
-            "Set a rate or a budget: docs/limits.md",
+            tr("nothing is limited."),
+            tr("Set a rate or a budget: docs/limits.md"),
         )
     return ComponentStatus(_COMPONENT_NAME, "ready", listed)
 
 
 def _used_up(limits: UsageLimits, spent: Spent) -> Iterator[str]:
     if 0 < limits.tokens <= spent.tokens:
-        yield f"{spent.tokens:,} of {limits.tokens:,} tokens today"
+        yield tr("{used} of {limit} tokens today", used=spent.tokens, limit=limits.tokens)
     if 0 < limits.usd <= spent.usd:
-        yield f"{spent.usd:.2f} of {limits.usd:.2f} USD today"
+        yield tr("{used} of {limit} USD today", used=_usd(spent.usd), limit=_usd(limits.usd))
 
 
 def _configured_limits(limits: UsageLimits) -> Iterator[str]:
     if limits.per_user:
-        yield f"{limits.per_user} messages a minute from one person"
+        yield trn(
+            "{n} message a minute from one person",
+            "{n} messages a minute from one person",
+            limits.per_user,
+        )
     if limits.per_channel:
-        yield f"{limits.per_channel} in one channel"
+        yield tr("{n} in one channel", n=limits.per_channel)
     if limits.tokens:
-        yield f"{limits.tokens:,} tokens a day"
+        yield tr("{n} tokens a day", n=limits.tokens)
     if limits.usd:
-        yield f"{limits.usd:.2f} USD a day"
+        yield tr("{usd} USD a day", usd=_usd(limits.usd))
     if limits.tokens_per_user:
-        yield f"{limits.tokens_per_user:,} tokens a day for one person"
+        yield tr("{n} tokens a day for one person", n=limits.tokens_per_user)
+
+
+def _usd(sum_: float) -> str:
+    return number_text(f"{sum_:.2f}")

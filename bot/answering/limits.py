@@ -134,17 +134,14 @@ class LimitChecks:
     def _too_fast(self, message: Message, recent: RecentUse) -> Exceeded | None:
         limits, arrival = self._limits, recent.arrival
         if 0 < limits.per_user <= len(recent.by_person):
-            return _too_many(
-                *("rate_per_user_per_minute", arrival.person, limits.per_user),
-                *("from one person", arrival.at),
-                _seconds_until_room(recent.by_person, arrival),
-            )
+            wait = _seconds_until_room(recent.by_person, arrival)
+            key = "rate_per_user_per_minute", arrival.person
+            return _too_many(*key, limits.per_user, "from one person", arrival.at, wait)
         if 0 < limits.per_channel <= len(recent.in_channel):
-            return _too_many(
-                *("rate_per_channel_per_minute", arrival.channel, limits.per_channel),
-                *("in one conversation" if message.private else "in one channel", arrival.at),
-                _seconds_until_room(recent.in_channel, arrival),
-            )
+            wait = _seconds_until_room(recent.in_channel, arrival)
+            key = "rate_per_channel_per_minute", arrival.channel
+            where = "in one conversation" if message.private else "in one channel"
+            return _too_many(*key, limits.per_channel, where, arrival.at, wait)
         return None
 
     async def _used_up_budget(self, message: Message, arrival: Arrival) -> Exceeded | None:

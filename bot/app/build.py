@@ -272,7 +272,7 @@ def _mount_chat(app: web.Application, services: _Services) -> None:
         tenant=settings.tenant,
         data_dir=settings.data_dir,
         starters=settings.chat_starters,
-        placeholder=settings.chat_placeholder,
+        placeholder=settings.placeholder,
     )
     OwnCasesPage(services.context.commands, store.interactions).mount(app)
 

@@ -20,6 +20,7 @@ from bot.chat.messages import ListeningPolicy
 from bot.domain.health import CheckComponents
 from bot.domain.ports import Directory
 from bot.domain.settings import Settings
+from bot.domain.texts import load_catalogue
 from bot.escalations.casework import Casework, QuestionLinks
 from bot.escalations.own_cases import CaseFinder
 from bot.learning.question_words import QuestionWords
@@ -58,7 +59,9 @@ def build_chat_context(
         private_answers=PrivateAnswers(
             readable, public_url=settings.public_url, recheck=components.recheck
         ),
-        listening=ListeningPolicy(store.policies, store.interactions),
+        listening=ListeningPolicy(
+            store.policies, store.interactions, load_catalogue(settings.ui_language).default
+        ),
         policies=store.policies,
         notes=store.notes,
         audits=store.audits,

@@ -17,9 +17,9 @@ from bot.answering.admission import PRACTISING
 from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import Delivery, Interaction
 from bot.domain.messages import Message, Policy, Refusal, Thread
-from bot.domain.outcomes import refused_outcome
+from bot.domain.outcomes import as_kept, refused_outcome
 from bot.domain.ports import Inbox, Interactions, Notes, Policies
-from bot.domain.texts import tr
+from bot.domain.texts import ENGLISH, Language, tr
 
 
 async def as_new_question(interactions: Interactions, message: Message) -> Message:
@@ -151,14 +151,17 @@ _ASKING = re.compile(
 class ListeningPolicy:
     """Accepts unaddressed messages by the channel's policy; without a policy, none.
 
-    Raises StoreUnavailable. Accepted messages are recorded, so ordinary talk is left out: a message
-    that begins a thread must look like a question, and a reply counts only in a thread in which the
-    bot has spoken.
+    ``language`` is that in which messages are suggested. Raises StoreUnavailable. Accepted messages
+    are recorded, so ordinary talk is left out: a message that begins a thread must look like a
+    question, and a reply counts only in a thread in which the bot has spoken.
     """
 
-    def __init__(self, policies: Policies, interactions: Interactions) -> None:
+    def __init__(
+        self, policies: Policies, interactions: Interactions, language: Language = ENGLISH
+    ) -> None:
         self._policies = policies
         self._interactions = interactions
+        self._language = language
 
     async def hears(self, message: Message, *, begins: bool) -> bool:
         """Return whether to accept a message; ``begins``: it is the first of its thread."""
@@ -173,7 +176,8 @@ class ListeningPolicy:
         return policy.follow_ups and await self._has_spoken(thread)
 
     async def marked(self, message: Message) -> Message:
-        """Return a message, marked if the bot only practises in its channel."""
+        """Return a message as it is kept, marked if the bot only practises in its channel."""
+        message = replace(message, text=as_kept(message.text, self._language))
         if message.private:
             return message
         policy = await self._policy(message.thread)

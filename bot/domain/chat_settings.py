@@ -55,6 +55,11 @@ class ChatSettings(LearningSettings):
         return parse_prompts(self.suggested_prompts)
 
     @property
+    def placeholder(self) -> str:
+        """The text in the empty field of the web chat; a default that was read is a plain str."""
+        return PLACEHOLDER if self.chat_placeholder == PLACEHOLDER else self.chat_placeholder
+
+    @property
     def chat_starters(self) -> tuple[str, ...]:
         """The questions that the web chat offers."""
         if self.suggested_prompts and "chat_examples" not in self.model_fields_set:

@@ -1,15 +1,23 @@
 """Classify outcomes for API, record and log, and build the outcomes of unanswered messages.
 
 Pure. Answer type, confidence level and error code of an outcome; the outcomes of refused, queued
-and failed messages; whether the text of a refused question is stored.
+and failed messages; whether the text of a refused question is stored, and how a stored one reads.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
-from bot.domain.handoff import HANDOFF_OFFER, ON_HELP_DESK_LIST
+from bot.domain.handoff import (
+    HANDOFF_OFFER,
+    ON_HELP_DESK_LIST,
+    PERSON_REQUEST,
+    SECTION_OF_PAGE,
+    requested_question,
+)
 from bot.domain.interactions import (
     Clarification,
     ConfidenceLevel,
@@ -23,7 +31,7 @@ from bot.domain.interactions import (
     Trace,
 )
 from bot.domain.messages import Intent, Limit, Message, Refusal
-from bot.domain.texts import tr
+from bot.domain.texts import Language, join_texts, tr
 from rag.errors import IndexMismatch, IndexUnavailable, ModelAnswerInvalid, ModelUnavailable
 
 AnswerType = Literal["GENERIC", "RAG", "CLARIFICATION", "ESCALATION_REQUIRED", "SILENT"]
@@ -231,3 +239,38 @@ def is_unfinished(interaction: Interaction) -> bool:
     if interaction.status in {"working", "cancelling"}:
         return True
     return interaction.status == "done" and interaction.posted is None
+
+
+PERSON_WISH: Final = tr("I'd like to ask a person, please.")
+"""The message of the button that asks for a person, PERSON_REQUEST, as a text."""
+
+_KEPT_TEXTS: Final[Mapping[str, str]] = {
+    NOT_KEPT: tr("(not kept)"),
+    PERSON_REQUEST: PERSON_WISH,
+    SECTION_OF_PAGE: tr("A section of a page in the wiki"),
+}
+_FILE_NOTE: Final = re.compile(
+    r"(?P<words>.*\n)?\(with (?P<names>[^\n]*\.\w{1,5}\b[^\n]*)\)", re.DOTALL
+)
+"""The names of files (bot.domain.messages.file_note), alone or below a question."""
+
+
+def as_kept(said: str, language: Language) -> str:
+    """Return a message as the record keeps it: a suggested wish for a person in English."""
+    return PERSON_REQUEST if said.strip() == language.text(PERSON_WISH) else said
+
+
+def question_text(kept: str) -> str:
+    """Return a question for display: what its asker did not write as a text, else the words.
+
+    The record has English in place of their words: a button's wish, the words for a question that
+    was not kept, for files alone and for a section of a page.
+    """
+    if kept in _KEPT_TEXTS:
+        return _KEPT_TEXTS[kept]
+    if named := requested_question(kept):
+        return join_texts("\n\n", (PERSON_WISH, question_text(named)))
+    files = _FILE_NOTE.fullmatch(kept)
+    if files is None:
+        return kept
+    return join_texts("", (files["words"] or "", tr("(with {names})", names=files["names"])))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.domain.handoff import PERSON_REQUEST
+from bot.domain.outcomes import PERSON_WISH
+from bot.domain.texts import tr
 
 MOST_PROMPTS = 4
 """As many as Slack shows; Teams takes more."""
@@ -22,10 +23,14 @@ class SuggestedPrompt:
 
 
 DEFAULT_PROMPTS = (
-    SuggestedPrompt("What can you help with?", "What can you help me with?"),
-    SuggestedPrompt("Ask a person", PERSON_REQUEST),
+    SuggestedPrompt(tr("What can you help with?"), tr("What can you help me with?")),
+    SuggestedPrompt(tr("Ask a person"), PERSON_WISH),
 )
-"""They suit every wiki; the second one asks what it is about before anybody is asked."""
+"""They suit every wiki; the second one asks what it is about before anybody is asked.
+
+Both are suggested in the language of the platform; ``as_kept`` knows the second one again, and the
+router understands the first one in each language.
+"""
 
 
 def parse_prompts(text: str) -> tuple[SuggestedPrompt, ...]:

@@ -19,6 +19,12 @@ admin: also changes index and settings. Each role includes the ones before."""
 
 ROLES: tuple[Role, ...] = ("asker", "expert", "admin")
 
+ROLE_NAMES: Mapping[Role, str] = {
+    "asker": tr("asker"),
+    "expert": tr("expert"),
+    "admin": tr("admin"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
@@ -31,10 +37,19 @@ class SignedIn:
     role: Role
     person: Person | None = None
 
+    @property
+    def role_name(self) -> str:
+        return ROLE_NAMES[self.role]
+
 
 _VISITOR = "visitor-"
 _SHOWN = 6
 _BOARD = "board:"
+_NAMELESS: Mapping[str, str] = {
+    "web:admin token": tr("Admin token"),
+    "web:unknown": tr("Unknown"),
+}
+"""Actors who prove no identity (bot.web.auth.credentials), for display."""
 
 
 def short_user_name(person_id: str) -> str:
@@ -49,4 +64,4 @@ def short_actor_name(actor: str, names: Mapping[str, str] = MappingProxyType({})
     ``names`` maps known ids to names.
     """
     who = actor.removeprefix(_BOARD)
-    return names.get(who) or short_user_name(who)
+    return names.get(who) or _NAMELESS.get(who) or short_user_name(who)

@@ -147,9 +147,14 @@ CASE_FORMS: Mapping[Act, CaseForm] = {
 
 
 def case_form(act: Act, case: Case) -> CaseForm:
-    """Return the form for the text of an act on a case, which says how many get a reply."""
+    """Return the form for the text of an act on a case, which says who gets a reply."""
     form = CASE_FORMS[act]
-    return replace(form, hint=_TO_ALL) if act == "reply" and case.askers > 1 else form
+    return replace(form, hint=_TO_ALL) if act == "reply" and is_shared(case) else form
+
+
+def is_shared(case: Case) -> bool:
+    """Return whether a reply goes to more people than the asker of a case."""
+    return case.askers > 1 or case.joined_to is not None
 
 
 _TO_ALL = tr(

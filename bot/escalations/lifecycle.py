@@ -5,6 +5,7 @@ Pure. ``after`` is the only state transition; a refusal is worded for the actor.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, assert_never
@@ -177,9 +178,17 @@ def check_split(case: Case) -> None:
         raise ActRefused(tr("It is already a case of its own."))
 
 
+_NAMELESS: Mapping[str, str] = {
+    "Help desk": tr("Help desk"),
+    "The help desk": tr("The help desk"),
+}
+"""What the board and the API keep as the name of an expert without one, for display."""
+
+
 def display_name(name: str) -> str:
     """Return a person's name for display, on one line and clipped."""
-    return clip(name, _LONGEST_NAME) or UNNAMED_PERSON
+    shown = clip(name, _LONGEST_NAME)
+    return _NAMELESS.get(shown) or shown or UNNAMED_PERSON
 
 
 def _admit(act: Act, actor: Actor, *, is_asker: bool) -> None:

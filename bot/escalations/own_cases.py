@@ -12,6 +12,7 @@ from bot.domain.handoff import question_of_person_request
 from bot.domain.interactions import Interaction
 from bot.domain.markdown import clip
 from bot.domain.messages import InteractionId, Person, Platform
+from bot.domain.outcomes import question_text
 from bot.domain.texts import tr
 from bot.escalations.case_view import platform_of
 from bot.escalations.lifecycle import UNSETTLED, WAITING, display_name
@@ -116,7 +117,7 @@ class CaseFinder:
         about = question_of_person_request(asked.message) if asked else None
         before = await self.interaction(about) if about else None
         chosen = any(each is not None and offered_passages(each) for each in (asked, before))
-        return CHOSEN if asked is None or chosen else case.question
+        return CHOSEN if asked is None or chosen else question_text(case.question)
 
 
 CHOSEN = tr("A question chosen from a list")

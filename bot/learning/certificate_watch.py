@@ -10,11 +10,12 @@ another certificate is made or an admin ends the suspension.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -24,6 +25,7 @@ from bot.domain.errors import DeliveryFailed
 from bot.domain.outcomes import as_given, confidence_level
 from bot.domain.ports import Audits, Interactions, TellsPeople
 from bot.domain.record_reports import NEEDED_THE_WIKI, Span, Tally
+from bot.domain.texts import Text, marked, number_text, tr
 from bot.learning.insights import CountsQuestions
 from bot.learning.jobs import JobMarks, week_begin
 from bot.learning.labels import UNBIASED, Label, Labels
@@ -188,11 +190,7 @@ class CertificateWatch:
         return WeekOfUse(figures.total, await self.evidence(since, ends))
 
     async def _suspend(self, name: str, evidence: Evidence, promised: float) -> None:
-        reason = (
-            f"{evidence.wrong} of {evidence.labels} labelled answers of last week were wrong, more "
-            f"than the {promised:.0%} of its certificate beyond the noise"
-            f"{'' if evidence.sampled else ' (votes included, as few sampled ones were labelled)'}."
-        )
+        reason = _reason(evidence, promised)
         await self._suspensions.suspend(
             self._tenant, Suspension(name, self._certificate(name), self._now(), reason)
         )
@@ -204,8 +202,11 @@ class CertificateWatch:
         for platform in self._platforms:
             try:
                 await platform.tell_people(
-                    f"The certificate of the answers' confidence is suspended: {reason} A stricter "
-                    "threshold holds until `python -m bot certify` makes another one."
+                    tr(
+                        "The certificate of the answers' confidence is suspended: {reason} A "
+                        "stricter threshold holds until `python -m bot certify` makes another one.",
+                        reason=reason,
+                    )
                 )
             except DeliveryFailed as error:
                 log.warning("certificate.not_told", platform=platform.platform, why=str(error))
@@ -213,6 +214,36 @@ class CertificateWatch:
     def _certificate(self, name: str) -> str:
         certificate = self._gate.certificate(name)
         return "" if certificate is None else certificate.model_dump_json()
+
+
+_WRONG: Final = marked(
+    "{wrong} of {labels} labelled answers of last week were wrong, more than the {promised} of its "
+    "certificate beyond the noise."
+)
+_WRONG_BY_VOTES: Final = marked(
+    "{wrong} of {labels} labelled answers of last week were wrong, more than the {promised} of its "
+    "certificate beyond the noise (votes included, as few sampled ones were labelled)."
+)
+_VALUES = {"wrong": r"(\d+)", "labels": r"(\d+)", "promised": r"(\d+%)"}
+
+
+def _reason(evidence: Evidence, promised: float) -> Text:
+    why = _WRONG if evidence.sampled else _WRONG_BY_VOTES
+    return _filled(why, str(evidence.wrong), str(evidence.labels), f"{promised:.0%}")
+
+
+def suspension_in_words(reason: str) -> str:
+    """Return the text of a reason that the record keeps; one of an older version as it is."""
+    for why in (_WRONG, _WRONG_BY_VOTES):
+        pattern = re.escape(why).replace(r"\{", "{").replace(r"\}", "}").format(**_VALUES)
+        found = re.fullmatch(pattern, reason)
+        if found is not None:
+            return _filled(why, *found.groups())
+    return reason
+
+
+def _filled(why: str, wrong: str, labels: str, promised: str) -> Text:
+    return tr(why, wrong=wrong, labels=labels, promised=number_text(promised))
 
 
 def _evidence(labels: Sequence[Label]) -> Evidence:

@@ -21,9 +21,9 @@ import structlog
 
 from bot.answering.permitted_views import QuoteState
 from bot.domain.errors import DeliveryFailed
-from bot.domain.formatting import counted
 from bot.domain.messages import InteractionId
 from bot.domain.ports import Interactions, TellsPeople
+from bot.domain.texts import trn
 from bot.learning.corrections import Correction, CorrectionDelivery, ListsActiveRuns
 from bot.learning.jobs import Job, JobMarks
 from bot.learning.quote_fates import QuoteFate, QuoteFates, fate_of, sources_quoted
@@ -301,10 +301,15 @@ class QuoteWatch:
         held = await self._record.held(self._tenant)
         new = [space for space in held if space not in mark.alerted]
         for space in new:
-            text = (
-                f"{counted(held[space], 'posted answer')} from {space} would be corrected at once, "
-                "because many of its pages have changed together. They are held back: release or "
-                "drop them at /board/corrections."
+            text = trn(
+                "{n} posted answer from {space} would be corrected at once, because many of its "
+                "pages have changed together. It is held back: release or drop it at "
+                "/board/corrections.",
+                "{n} posted answers from {space} would be corrected at once, because many of its "
+                "pages have changed together. They are held back: release or drop them at "
+                "/board/corrections.",
+                held[space],
+                space=space,
             )
             for platform in self._platforms:
                 try:

@@ -16,7 +16,7 @@ from bot.escalations.joining import join_scope, question_key
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import queries
 from bot.store.connections import JOINED
-from bot.store.joined_cases import joined_row, lead_for, leave_group, lock_case, note_on_lead
+from bot.store.joined_cases import joined_row, lead_for, leave_group, note_on_lead
 from bot.store.learning_tables import WebhookEventRow
 from bot.store.rows import (
     Rows,
@@ -64,18 +64,12 @@ class CaseOpenings:
         await self._open_case(connection, joined_row(opened, lead))
         await note_on_lead(connection, lead, "joined", now)
 
-    async def withdraw(
-        self, connection: AsyncConnection, withdrawn: Interaction, lead: Case | None
-    ) -> None:
-        """Take the case of a question that is withdrawn out of its group, which goes on without.
+    async def withdraw(self, connection: AsyncConnection, case: Case, lead: Case | None) -> None:
+        """Take the locked case of a question that is withdrawn out of its group.
 
-        ``lead`` is the locked case that it joined.
+        ``lead`` is the locked case that it joined. The others go on without it.
         """
-        tenant, now = withdrawn.message.thread.tenant, utc_now()
-        case = await lock_case(connection, tenant, withdrawn.id)
-        if case is not None:
-            same = lead if lead and lead.interaction_id == case.joined_to else None
-            await leave_group(connection, case, same, self._reminders, now)
+        await leave_group(connection, case, lead, self._reminders, utc_now())
 
     def _key(
         self, message: Message, titled: Outcome, before: Interaction | None, scope: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from threading import Thread
 from typing import Any, TypeVar, TypeVarTuple
@@ -37,10 +37,27 @@ JOINED: Mapping[str, object] = {"joined": True}
 """Execution options of a statement whose result nobody reads: on SQLite it is executed in one trip
 with the next statement or with the commit, which then raises its error."""
 
+_DEADLOCK = "40P01"
+"""PostgreSQL's code for transactions that waited for each other, one of which it ended."""
+
+_MOST_TRIES = 20
+"""How often a change is tried. Each failed try means that another change succeeded, so that two
+are usually enough."""
+
 Values = Mapping[str, object] | None
 """What the parameters of a statement are, by name; None for a statement without any."""
 
 log = structlog.get_logger(__name__)
+
+
+class Overtaken(StoreUnavailable):
+    """What a change began with was changed by others before it was locked."""
+
+
+def is_deadlock(error: StoreUnavailable) -> bool:
+    """Return whether PostgreSQL ended the transaction to resolve a deadlock."""
+    cause = getattr(error.__cause__, "orig", None)
+    return getattr(cause, "sqlstate", "") == _DEADLOCK
 
 
 class ConnectionThreads:
@@ -196,6 +213,23 @@ class Transactions:
                 yield connection
         except SQLAlchemyError as error:
             raise _store_unavailable(error) from error
+
+    async def apply(
+        self, change: Callable[[AsyncConnection], Awaitable[Value]], *, urgent: bool = False
+    ) -> Value:
+        """Make a change in a transaction, anew if it was overtaken or ended for a deadlock.
+
+        Nothing is left of the earlier tries: ``change`` does nothing outside the record.
+        """
+        for tried in range(1, _MOST_TRIES + 1):
+            try:
+                async with self.writing(urgent=urgent) as connection:
+                    return await change(connection)
+            except StoreUnavailable as error:
+                if tried == _MOST_TRIES or not (isinstance(error, Overtaken) or is_deadlock(error)):
+                    raise
+                log.info("store.change_repeated", tried=tried, why=type(error).__name__)
+        raise AssertionError
 
     async def rows(
         self, query: Select[*Columns], values: Values = None, *, urgent: bool = False

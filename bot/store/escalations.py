@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -33,6 +34,7 @@ from bot.store.case_acts import (
     refuse_unsent_words,
     status_after_correction,
 )
+from bot.store.case_locks import lock_cases, lock_with_lead
 from bot.store.case_rows import (
     MOST_EXPERTS,
     case_of,
@@ -52,8 +54,6 @@ from bot.store.joined_cases import (
     follow,
     join_by_hand,
     leave_group,
-    lock_case,
-    lock_with_lead,
     note_on_lead,
     record_step,
     split_off,
@@ -85,37 +85,17 @@ class StoredEscalations:
         text: str = "",
         detail: ActDetail = NO_DETAIL,
     ) -> Case:
-        who, to = storable_actor(actor), detail.to and storable_actor(detail.to)
-        async with self._transactions.writing() as connection:
-            asked, lead = await lock_with_lead(connection, tenant, case_id)
-            case = asked = _known(asked, case_id)
-            shared = await _is_for_all(connection, lead or asked, act, text, detail)
-            leaves = _leaves(act, who, asked, apart=not shared)
-            alone = leaves or act in lifecycle.MORE_ACTS
-            if lead is not None and who.role == "expert" and not alone:
-                # Whoever answers one of the same question answers all.
-                about = await counterpart_in(connection, asked, detail.about, lead)
-                case, detail = lead, replace(detail, about=about)
-            is_asker = who.has(case.asker_id)
-            refuse_asker(case, to)
-            then = lifecycle.after(case.status, act, who, is_asker=is_asker, to=to)
-            taken = ActTaken(act, who, storable(text), replace(detail, to=to), is_asker)
-            if not lifecycle.is_change(act, case.status, then):
-                await refuse_unsent_words(connection, case, taken)
-                return case
-            corrected = await status_after_correction(connection, case, taken, then)
-            if corrected is None or not await changes_request(connection, case, taken):
-                return case
-            now = utc_now()
-            if leaves:
-                case = await leave_group(connection, case, lead, self._reminders, now)
-            case = self._changed(case, act, corrected, now)
-            await connection.execute(update_case(case))
-            others = taken if shared else replace(taken, text=in_their_place(act))
-            await record_act(connection, case, _read_in(case, asked, taken, others), now)
-            if not leaves:
-                await follow(connection, case, taken, others, now, asked.interaction_id)
-            return case
+        to = detail.to and storable_actor(detail.to)
+        change = partial(
+            self._act,
+            tenant=tenant,
+            case_id=case_id,
+            act=act,
+            who=storable_actor(actor),
+            text=text,
+            detail=replace(detail, to=to),
+        )
+        return await self._transactions.apply(change)
 
     async def join(
         self,
@@ -127,29 +107,20 @@ class StoredEscalations:
     ) -> Case:
         who = storable_actor(actor)
         lifecycle.check_grouping(who)
-        async with self._transactions.writing() as connection:
-            # In one order, whichever is to lead.
-            ids = sorted({str(case_id), str(lead_id)})
-            locked = {each: await lock_case(connection, tenant, each) for each in ids}
-            case, lead = _known(locked[case_id], case_id), _known(locked[lead_id], lead_id)
+
+        async def join(connection: AsyncConnection) -> Case:
+            found = await lock_cases(connection, tenant, case_id, lead_id)
+            case, lead = _known(found.get(case_id), case_id), _known(found.get(lead_id), lead_id)
             lifecycle.check_join(case, lead, who)
             return await join_by_hand(connection, case, lead, who, shared_with)
+
+        return await self._transactions.apply(join)
 
     async def split(self, tenant: str, case_id: InteractionId, actor: Actor) -> Case:
         who = storable_actor(actor)
         lifecycle.check_grouping(who)
-        async with self._transactions.writing() as connection:
-            found, lead = await lock_with_lead(connection, tenant, case_id)
-            case = _known(found, case_id)
-            lifecycle.check_split(case)
-            now = utc_now()
-            alone = split_off(case, self._reminders, now)
-            await connection.execute(update_case(alone))
-            await record_step(connection, alone, "split", now, who)
-            await connection.execute(insert_audit(tenant, who.id, "split", case.interaction_id))
-            if lead is not None:
-                await note_on_lead(connection, lead, "left", now)
-            return alone
+        change = partial(self._split, tenant=tenant, case_id=case_id, who=who)
+        return await self._transactions.apply(change)
 
     async def experts(self, tenant: str) -> Sequence[Actor]:
         named: dict[str, str] = {}
@@ -192,6 +163,62 @@ class StoredEscalations:
             key = InteractionId(case_id)
             found[key] = found.get(key, frozenset()) | {actor}
         return found
+
+    async def _act(
+        self,
+        connection: AsyncConnection,
+        *,
+        tenant: str,
+        case_id: InteractionId,
+        act: Act,
+        who: Actor,
+        text: str,
+        detail: ActDetail,
+    ) -> Case:
+        asked, lead = await lock_with_lead(connection, tenant, case_id)
+        case = asked = _known(asked, case_id)
+        shared = await _is_for_all(connection, lead or asked, act, text, detail)
+        leaves = _leaves(act, who, asked, apart=not shared)
+        alone = leaves or act in lifecycle.MORE_ACTS
+        if lead is not None and who.role == "expert" and not alone:
+            # Whoever answers one of the same question answers all.
+            about = await counterpart_in(connection, asked, detail.about, lead)
+            case, detail = lead, replace(detail, about=about)
+        is_asker = who.has(case.asker_id)
+        refuse_asker(case, detail.to)
+        then = lifecycle.after(case.status, act, who, is_asker=is_asker, to=detail.to)
+        taken = ActTaken(act, who, storable(text), detail, is_asker)
+        if not lifecycle.is_change(act, case.status, then):
+            await refuse_unsent_words(connection, case, taken)
+            return case
+        corrected = await status_after_correction(connection, case, taken, then)
+        if corrected is None or not await changes_request(connection, case, taken):
+            return case
+        now = utc_now()
+        if leaves:
+            case = await leave_group(connection, case, lead, self._reminders, now)
+        case = self._changed(case, act, corrected, now)
+        await connection.execute(update_case(case))
+        others = taken if shared else replace(taken, text=in_their_place(act))
+        await record_act(connection, case, _read_in(case, asked, taken, others), now)
+        if not leaves:
+            await follow(connection, case, taken, others, now, asked.interaction_id)
+        return case
+
+    async def _split(
+        self, connection: AsyncConnection, *, tenant: str, case_id: InteractionId, who: Actor
+    ) -> Case:
+        found, lead = await lock_with_lead(connection, tenant, case_id)
+        case = _known(found, case_id)
+        lifecycle.check_split(case)
+        now = utc_now()
+        alone = split_off(case, self._reminders, now)
+        await connection.execute(update_case(alone))
+        await record_step(connection, alone, "split", now, who)
+        await connection.execute(insert_audit(tenant, who.id, "split", case.interaction_id))
+        if lead is not None:
+            await note_on_lead(connection, lead, "left", now)
+        return alone
 
     def _changed(self, case: Case, act: Act, then: CaseStatus, now: datetime) -> Case:
         if act != "reply" and then == case.status:

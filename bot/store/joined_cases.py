@@ -1,8 +1,7 @@
 """Cases of the same question: join the leading one, follow what is done to it, and leave it.
 
-A joined case keeps its row, history and notices, so that its asker is told as every other. Of a
-group the leading case is locked first, then those that joined it, in one order: whoever acts on any
-of them can be in no deadlock.
+A joined case keeps its row, history and notices, so that its asker is told as every other. All
+functions get locked cases (`case_locks`).
 """
 
 from __future__ import annotations
@@ -17,20 +16,17 @@ from sqlalchemy.orm import aliased
 
 from bot.domain.cases import NO_DETAIL, Actor, Case, CaseStatus, CaseStep, Step
 from bot.domain.errors import ActRefused
-from bot.domain.json_codec import storable
 from bot.domain.messages import InteractionId, Thread
 from bot.domain.texts import tr
 from bot.escalations import lifecycle
 from bot.escalations.history import standing_replies
 from bot.escalations.lifecycle import ReminderSchedule
-from bot.store import queries
 from bot.store.case_acts import ActTaken
+from bot.store.case_locks import lock_case, lock_followers
 from bot.store.case_rows import (
-    case_of,
     insert_notice,
     insert_step,
     insert_webhook_event,
-    select_case,
     select_next_step_number,
     select_steps,
     step_of,
@@ -42,53 +38,6 @@ from bot.store.tables import EscalationRow, InteractionRow
 
 _TAKES_MORE = lifecycle.WAITING | {"claimed"}
 """States of a case that the same question joins: it is answered later."""
-
-
-async def lock_case(connection: AsyncConnection, tenant: str, case_id: str) -> Case | None:
-    """Lock a case until the transaction ends, and return it; None if it is withdrawn."""
-    key = storable(case_id)
-    # Interaction first, then case: retention and withdrawal lock in the same order, and skip or
-    # wait for locked rows.
-    await connection.execute(*queries.select_interaction_for_update(key))
-    query = select_case(tenant, key).where(queries.not_withdrawn())
-    query = query.with_for_update(of=EscalationRow)
-    row = (await connection.execute(query)).first()
-    return None if row is None else case_of(row)
-
-
-async def lock_group_of(connection: AsyncConnection, case_id: str) -> Case | None:
-    """Lock the case that a case joined, before the case itself is; None for one of its own."""
-    row = EscalationRow
-    query = select(row.tenant, row.joined_to).where(row.interaction_id == storable(case_id))
-    found = (await connection.execute(query)).first()
-    if found is None or found.joined_to is None:
-        return None
-    return await lock_case(connection, found.tenant, found.joined_to)
-
-
-async def lock_with_lead(
-    connection: AsyncConnection, tenant: str, case_id: str
-) -> tuple[Case | None, Case | None]:
-    """Lock the case that a case joined, then the case itself; return both, the case first.
-
-    The second is None for a case that stands for itself; one whose leading case has just changed
-    leaves it.
-    """
-    lead = await lock_group_of(connection, case_id)
-    case = await lock_case(connection, tenant, case_id)
-    if case is None or lead is None or case.joined_to != lead.interaction_id:
-        return (case and replace(case, joined_to=None)), None
-    return case, lead
-
-
-async def lock_followers(connection: AsyncConnection, lead: Case) -> Sequence[Case]:
-    """Lock the cases that joined a locked one, and return them in the order they were opened."""
-    row = EscalationRow
-    query = select(row.interaction_id).where(row.joined_to == lead.interaction_id)
-    ids = await connection.scalars(query.order_by(row.interaction_id))
-    locked = [await lock_case(connection, lead.tenant, each) for each in ids.all()]
-    there = [each for each in locked if each and each.joined_to == lead.interaction_id]
-    return sorted(there, key=lambda each: (each.opened_at, each.interaction_id))
 
 
 async def are_all_among(

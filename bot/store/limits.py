@@ -42,14 +42,15 @@ class StoredCounting:
                 return None
             arrival = Arrival(*row, overheard=message.overheard)
             place = message.thread.tenant, arrival, within
-            counted = [
-                (await connection.scalars(*query)).all()
-                for query in (
-                    select_arrivals_of_person(*place, limits.per_user),
-                    select_arrivals_in_channel(*place, limits.per_channel, limits.per_user),
-                )
-            ]
-            return RecentUse(arrival, *counted)
+            own: Sequence[datetime] = []
+            here: Sequence[datetime] = []
+            if limits.per_user:
+                query = select_arrivals_of_person(*place, limits.per_user)
+                own = (await connection.scalars(*query)).all()
+            if limits.per_channel:
+                query = select_arrivals_in_channel(*place, limits.per_channel, limits.per_user)
+                here = (await connection.scalars(*query)).all()
+            return RecentUse(arrival, own, here)
 
     async def bot_turns(self, thread: Thread, arrival: Arrival, most: int) -> int:
         statement = select_last_in_thread(thread, arrival, most)
@@ -92,7 +93,7 @@ def select_arrivals_of_person(
 ) -> Prepared[Select[datetime]]:
     """Return the query for the arrival times of a person's messages before this one.
 
-    Newest first, at most ``most``; 0: none.
+    Newest first, at most ``most``.
     """
     values = {"tenant": tenant, "person": arrival.person, "most": most}
     query = _select_arrivals_of_person(overheard=arrival.overheard)
@@ -118,7 +119,7 @@ def select_arrivals_in_channel(
 ) -> Prepared[Select[datetime]]:
     """Return the query for the arrival times of a channel's messages before this one.
 
-    Newest first, at most ``most`` (0: none), and at most ``each`` per person (0: no limit), so
+    Newest first, at most ``most``, and at most ``each`` per person (0: no limit), so
     that a flooding person uses no more of the channel's limit than their own allows.
     """
     values = {"tenant": tenant, "channel": arrival.channel, "most": most}

@@ -17,16 +17,13 @@ from bot.domain.errors import RecordRefused, StoreUnavailable
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Message
 from bot.store import work_queries
-from bot.store.connections import JOINED, Transactions
+from bot.store.connections import JOINED, Transactions, is_deadlock
 from bot.store.queries import insert_new
 from bot.store.question_files import QuestionFileRow, files_apart
 from bot.store.rows import Rows, conversation_row
 
 _MOST_IN_A_GROUP = 64
 """Bounds how long one transaction holds SQLite's file."""
-
-_DEADLOCK = "40P01"
-"""PostgreSQL's code for transactions that waited for each other, one of which it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,5 +138,4 @@ class GroupedOpenings:
 
 def _may_be_of_one(error: StoreUnavailable) -> bool:
     """Return whether other messages of the group may be written although this failed."""
-    cause = getattr(error.__cause__, "orig", None)
-    return isinstance(error, RecordRefused) or getattr(cause, "sqlstate", "") == _DEADLOCK
+    return isinstance(error, RecordRefused) or is_deadlock(error)

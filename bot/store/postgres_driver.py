@@ -16,7 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
 
-_PING_AFTER_SECONDS = 5.0
+PING_AFTER_SECONDS = 5.0
 """A pooled connection that was unused for so long is tried before it is used."""
 _USED_AT = "used_at"
 
@@ -69,10 +69,9 @@ def _check_before_use(
     ends a connection, or after a while without use, when a firewall may have forgotten it.
     """
     unused = time.monotonic() - entry.info.get(_USED_AT, math.inf)
-    if unused < _PING_AFTER_SECONDS and not _has_unread(connection):
-        return
     try:
-        dialect.do_ping(connection)
+        if unused >= PING_AFTER_SECONDS or _has_unread(connection):
+            dialect.do_ping(connection)
     except dialect.loaded_dbapi.Error as error:
         raise InvalidatePoolError from error
 

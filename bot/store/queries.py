@@ -109,6 +109,11 @@ def select_interaction_for_update(interaction_id: str) -> Prepared[Select[Intera
     return select_by_id(locked=True), {"interaction": storable(interaction_id)}
 
 
+def select_tenant(interaction_id: str) -> Select[str]:
+    """Return the query for the tenant of an interaction."""
+    return select(InteractionRow.tenant).where(InteractionRow.id == storable(interaction_id))
+
+
 def select_posted_at(tenant: str, ref: PostedRef) -> Select[InteractionRow]:
     """Return the query for the latest interaction whose reply was posted at ``ref``."""
     return (

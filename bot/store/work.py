@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -23,9 +24,9 @@ from bot.domain.outcomes import without_text
 from bot.domain.record_reports import HAND_OVER
 from bot.escalations.lifecycle import ReminderSchedule
 from bot.store import leases, queries, work_queries
+from bot.store.case_locks import lock_with_lead
 from bot.store.case_openings import CaseOpenings
 from bot.store.connections import JOINED, Transactions
-from bot.store.joined_cases import lock_group_of
 from bot.store.learning_tables import ShadowDraftRow
 from bot.store.openings import GroupedOpenings
 from bot.store.question_files import drop_files
@@ -156,19 +157,26 @@ class StoredWork:
     async def cancel(
         self, interaction_id: InteractionId, *, keep_acts: bool = False
     ) -> Interaction:
-        async with self._transactions.writing(urgent=True) as connection:
-            group = await lock_group_of(connection, interaction_id)
-            interaction = await self._held(connection, interaction_id)
-            if interaction.withdrawn:
-                return interaction
-            await self._cases.withdraw(connection, interaction, group)
-            blank = self._rows.message(without_words(interaction.message))
-            await connection.execute(
-                work_queries.withdraw_interaction(interaction_id, blank, utc_now())
-            )
-            for statement in queries.delete_texts(interaction_id, keep_acts=keep_acts):
-                await connection.execute(statement)
-            return await self._held(connection, interaction_id)
+        withdraw = partial(self._withdraw, interaction_id=interaction_id, keep_acts=keep_acts)
+        return await self._transactions.apply(withdraw, urgent=True)
+
+    async def _withdraw(
+        self, connection: AsyncConnection, *, interaction_id: InteractionId, keep_acts: bool
+    ) -> Interaction:
+        tenant = await connection.scalar(queries.select_tenant(interaction_id))
+        case, lead = await lock_with_lead(connection, tenant or "", interaction_id)
+        interaction = await self._held(connection, interaction_id)
+        if interaction.withdrawn:
+            return interaction
+        if case is not None:
+            await self._cases.withdraw(connection, case, lead)
+        blank = self._rows.message(without_words(interaction.message))
+        await connection.execute(
+            work_queries.withdraw_interaction(interaction_id, blank, utc_now())
+        )
+        for statement in queries.delete_texts(interaction_id, keep_acts=keep_acts):
+            await connection.execute(statement)
+        return await self._held(connection, interaction_id)
 
     async def cancelled(self, interaction_id: InteractionId) -> None:
         async with self._transactions.writing() as connection:

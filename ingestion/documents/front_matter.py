@@ -31,7 +31,7 @@ _UNCLOSED = re.compile(r"\A\s*(?:---|\+\+\+)[ \t]*\n(?P<inside>(?:.*\n){0,50})")
 _SAYS_READERS = re.compile(r"^[ \t]*[\"']?readers?[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE)
 _MAX_CHARACTERS = 65536
 _MAX_TEXTS = 50
-_FILES_AT_ONCE = 64
+_PARSED_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +95,23 @@ class _NotUnderstood(ValueError):
     """The front matter is no mapping in its language."""
 
 
-@lru_cache(maxsize=_FILES_AT_ONCE)
+@lru_cache(maxsize=_PARSED_KEPT)
 def _parse(inside: str, *, toml: bool) -> Mapping[str, Any] | None:
     """Return the values by lower-case key; None for prose between two horizontal rules.
 
-    A file's readers, its digest and its document are made from it one after the other, and YAML
-    takes longer to parse than the rest of a short page.
+    While a page is read, its readers, its digest and its document come from it one after the
+    other, and YAML takes longer to parse than the rest of a short page.
     """
     if len(inside) > _MAX_CHARACTERS:
         raise _NotUnderstood(f"longer than {_MAX_CHARACTERS} characters")
     try:
         values = tomllib.loads(inside) if toml else yaml.safe_load(inside)
+        if isinstance(values, dict):
+            return {str(key).lower(): _encodable(value) for key, value in values.items()}
     except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise _NotUnderstood(" ".join(str(error).split())[:200]) from error
     if values is None:
         return {}
-    if isinstance(values, dict):
-        return {str(key).lower(): _encodable(value) for key, value in values.items()}
     if _SAYS_READERS.search(inside):
         raise _NotUnderstood("no keys and values")
     return None

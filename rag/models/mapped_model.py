@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import onnxruntime
@@ -20,6 +22,9 @@ _GRAPH = "model.onnx"
 _WEIGHTS = "model.weights"
 _LEAST_MAPPED_BYTES = "1024"
 """Smaller tensors stay in the file of the graph."""
+_UNFINISHED = "unfinished-"
+_FOLDER = re.compile(r"[0-9a-f]{16}-[\d.]+-\w+")
+_KEPT_SECONDS = 24 * 3600.0
 
 log = structlog.get_logger(__name__)
 
@@ -30,18 +35,23 @@ def open_session(
     """Open a model, optimized in a folder of ``cache``, which is created if it is missing.
 
     ``fingerprint`` names the model's content; with another one, another onnxruntime or another
-    kind of processor, the model is optimized again. Only such folders may be in ``cache``: those
-    that are no longer used are removed. A folder that cannot be read is replaced, and if none can
-    be written (or ``cache`` is None), the model is optimized in memory.
+    kind of processor, the model is optimized again. A folder that cannot be read is replaced, and
+    if none can be written (or ``cache`` is None), the model is optimized in memory. What a folder
+    holds is trusted, as the index is: only its owner may write there.
     """
-    if cache is None:
-        return _session(weights, _options())
-    folder = cache / f"{fingerprint}-{onnxruntime.__version__}-{platform.machine()}"
-    session = _mapped(folder)
-    if session is None:
-        _store(weights, folder)
-        session = _mapped(folder)
-    return session or _session(weights, _options())
+    if cache is not None:
+        folder = cache / f"{fingerprint}-{onnxruntime.__version__}-{platform.machine()}"
+        try:
+            session = _mapped(folder)
+            if session is None:
+                _store(weights, folder)
+                session = _mapped(folder)
+        except OSError as error:
+            log.warning("model.cache_unusable", folder=str(folder), error=str(error))
+            session = None
+        if session is not None:
+            return session
+    return _session(weights, _options())
 
 
 def _mapped(folder: Path) -> onnxruntime.InferenceSession | None:
@@ -59,20 +69,32 @@ def _mapped(folder: Path) -> onnxruntime.InferenceSession | None:
 
 def _store(weights: Path, folder: Path) -> None:
     """Write the optimized model to a folder, at once and complete, or log why it cannot be."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, ignore_cleanup_errors=True) as made:
-            content = Path(made) / folder.name
-            content.mkdir()
+    cache = folder.parent
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(
+        prefix=_UNFINISHED, dir=cache, ignore_cleanup_errors=True
+    ) as made:
+        content = Path(made) / folder.name
+        content.mkdir()
+        try:
             _optimize(weights, content)
             content.rename(folder)
-    except Exception as error:  # noqa: BLE001 - a full disk is an error of onnxruntime's, too
-        # Another process may have been first; its folder is as good.
-        if not folder.exists():
-            log.warning("model.cache_unwritable", folder=str(folder), error=str(error))
-        return
-    for other in folder.parent.iterdir():
-        if other != folder:
+        except Exception as error:  # noqa: BLE001 - a full disk is an error of onnxruntime's, too
+            # Another process may have been first; its folder is as good.
+            if not folder.exists():
+                log.warning("model.cache_unwritable", folder=str(folder), error=str(error))
+            return
+    _remove_unused(cache, folder)
+
+
+def _remove_unused(cache: Path, used: Path) -> None:
+    """Remove what other versions and killed processes left, unless it is recent.
+
+    During an upgrade servers of the last version may start once more.
+    """
+    for other in cache.iterdir():
+        ours = other.name.startswith(_UNFINISHED) or _FOLDER.fullmatch(other.name)
+        if ours and other != used and time.time() - other.stat().st_mtime > _KEPT_SECONDS:
             shutil.rmtree(other, ignore_errors=True)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from aiohttp.test_utils import TestServer
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from bot.domain.cases import Actor
 from bot.domain.interactions import Interaction, Reply, new_feedback
@@ -110,6 +112,88 @@ async def test_a_server_that_is_away_costs_no_word(visit: Visit) -> None:
 
     await expect(page.locator("#trouble")).to_contain_text("Your text is still here")
     await expect(page.locator("#reply")).to_have_value("A long and careful text.")
+    visit.troubles.clear()
+
+
+@asynccontextmanager
+async def held(page: Page) -> AsyncIterator[None]:
+    """Hold what is sent back within the block, as a slow network does."""
+    go_on = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await go_on.wait()
+        await route.continue_()
+
+    await page.route("**/board/escalations/*", hold)
+    try:
+        yield
+    finally:
+        go_on.set()
+
+
+CARET = "[document.activeElement.id, document.activeElement.selectionStart]"
+
+
+async def test_a_reply_typed_before_the_claim_arrives_is_kept(visit: Visit) -> None:
+    page = visit.page
+    await page.locator(".entry-name").first.click()
+    async with held(page):
+        await page.locator("#claim").click()
+        await page.locator("#reply").focus()
+        await page.keyboard.type("Use the socket.")
+        for _ in "socket.":
+            await page.keyboard.press("ArrowLeft")
+    await expect(page.locator("#stands")).to_contain_text("Assigned to you")
+    await expect(page.locator("#work")).to_have_class("work")
+
+    assert await page.evaluate(CARET) == ["reply", len("Use the ")]
+    await page.keyboard.type("blue ")
+    await expect(page.locator("#reply")).to_have_value("Use the blue socket.")
+
+
+async def test_a_note_typed_while_a_reply_is_sent_stays_open(visit: Visit) -> None:
+    page = visit.page
+    await page.locator(".entry-name").first.click()
+    await page.locator("#reply").fill("Use the blue socket.")
+    async with held(page):
+        await page.locator("#send").click()
+        await page.locator("#add-note").click()
+        await page.locator("#note").focus()
+        await page.keyboard.type("He sits ")
+    await expect(page.locator(".sent")).to_be_visible()
+    await expect(page.locator("#work")).to_have_class("work")
+
+    await page.keyboard.type("upstairs.")
+    await expect(page.locator("#note")).to_have_value("He sits upstairs.")
+    await expect(page.locator("#reply")).to_be_empty()
+
+
+async def test_only_what_follows_a_sent_reply_stays_in_its_box(visit: Visit) -> None:
+    page = visit.page
+    await page.locator(".entry-name").first.click()
+    await page.locator("#reply").fill("Use the blue socket.")
+    async with held(page):
+        await page.keyboard.press("Control+Enter")
+        await page.keyboard.type("Or the red one.")
+    await expect(page.locator(".sent")).to_be_visible()
+
+    await expect(page.locator("#reply")).to_have_value("Or the red one.")
+
+
+async def test_a_reply_typed_before_a_claim_is_refused_is_shown(
+    visit: Visit, store: Store, waiting: Interaction
+) -> None:
+    page = visit.page
+    await page.locator(".entry-name").first.click()
+    await store.escalations.act("default", waiting.id, "claim", BEN)
+    async with held(page):
+        await page.locator("#claim").click()
+        await page.locator("#reply").fill("A long and careful text.")
+
+    await expect(page.locator(".refusal")).to_be_focused()
+    await expect(page.get_by_label("it has not been sent")).to_have_value(
+        "A long and careful text."
+    )
     visit.troubles.clear()
 
 

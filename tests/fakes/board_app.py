@@ -36,6 +36,7 @@ from bot.web.board.digests import DigestsPage
 from bot.web.board.gaps import GapPages
 from bot.web.board.insights import InsightsPage
 from bot.web.board.layout import mount_layout
+from bot.web.languages import UI_LANGUAGE
 from rag.errors import IndexUnavailable
 from rag.ports import SearchIndex
 from rag.types import EVERYONE, Chunk, ModelCall, PageSummary, Principal
@@ -291,6 +292,7 @@ class BoardState:
 async def state_pages(store: Store, settings: Settings, told: BoardState) -> AsyncIterator[Client]:
     """Serve the pages until the block ends."""
     app = web.Application()
+    app[UI_LANGUAGE] = settings.ui_language
     mount_security(app, settings, sessions=store.sessions, audits=store.audits)
     mount_layout(app)
 

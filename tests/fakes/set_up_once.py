@@ -120,12 +120,16 @@ def remembering_texts(make: Callable[[Path, Path], MiniLM]) -> Callable[..., Min
     """
 
     @cache
-    def make_once(weights: Path, tokenizer: Path, _: Path | None = None) -> MiniLM:
+    def make_once(weights: Path, tokenizer: Path) -> MiniLM:
         network = make(weights, tokenizer)
         setattr(network, "read", lru_cache(TEXTS_KEPT)(network.read))  # noqa: B010 - a method
         return network
 
-    return make_once
+    def made(weights: Path, tokenizer: Path, _: Path | None = None) -> MiniLM:
+        """Leave out the folder for the optimized model, which is another one in each test."""
+        return make_once(weights, tokenizer)
+
+    return made
 
 
 def set_up_once(patch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from bot.answering.explanations.notes import note_text
 from bot.answering.explanations.signals import (
     CALL_NAMES,
     PASSAGE_SIGNALS,
@@ -24,7 +25,7 @@ from bot.answering.gate import FeatureWeight, Gate
 from bot.answering.gate_file import CAREFUL
 from bot.domain.interactions import Outcome, Trace
 from bot.domain.messages import FoundPassage, Intent, SearchFilters
-from bot.domain.texts import join_texts, number_text, tr, trn
+from bot.domain.texts import changed, join_texts, number_text, tr, trn
 from rag.search_scope import PlannedSearch
 from rag.types import ModelCall
 
@@ -155,7 +156,9 @@ def figure_groups(trace: Trace, weighed: AbstractSet[str]) -> tuple[FigureGroup,
         FigureGroup(tr("Other signals"), tuple(_signal_rows(trace.features, weighed))),
         FigureGroup(tr("Time"), tuple(_timing_rows(trace.timings_ms))),
         FigureGroup(tr("Language model"), tuple(_call_rows(trace.calls))),
-        FigureGroup(tr("Remarks"), tuple(("", _sentence(note)) for note in trace.notes)),
+        FigureGroup(
+            tr("Remarks"), tuple(("", changed(note_text(note), _sentence)) for note in trace.notes)
+        ),
     )
     return tuple(group for group in every if group.rows)
 

@@ -85,6 +85,11 @@ def spoken_date(day: date) -> Text:
     return tr("{weekday}, {day} {month}", weekday=weekday, day=str(day.day), month=month)
 
 
+def spoken_moment(at: datetime) -> Text:
+    """Return a time as it is said in a sentence: ``Monday, 3 November, 9:00``."""
+    return tr("{date}, {time}", date=spoken_date(at), time=f"{at.hour}:{at:%M}")
+
+
 def long_date(day: date) -> Text:
     """Return a day of any year: ``3 November 2026``."""
     month = _MONTHS[day.month - 1]

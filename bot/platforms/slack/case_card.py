@@ -18,6 +18,7 @@ from bot.chat.votes import JUDGED_INTRO, judgement_text
 from bot.domain.cases import Act, Case, CaseStep
 from bot.domain.markdown import clip, disarm, split, without_direction_marks
 from bot.domain.messages import Message
+from bot.domain.outcomes import question_text
 from bot.domain.texts import changed, join_texts, tr
 from bot.escalations.case_view import (
     KEEP_LABEL,
@@ -136,9 +137,8 @@ def _fitting(parts: Sequence[str]) -> Iterator[str]:
 
 def _question(message: Message, view: CaseView, links: CaseLinks) -> str:
     case = view.case
-    text = split(
-        without_direction_marks(case.question), _QUESTION_LIMIT, lambda part: len(escaped(part))
-    )[0]
+    words = without_direction_marks(question_text(case.question))
+    text = split(words, _QUESTION_LIMIT, lambda part: len(escaped(part)))[0]
     opening = tr(
         "*A question for a person* from {who}: {reason}",
         who=join_texts("", (_asker(message, view), case.asker_mark)),
@@ -215,7 +215,7 @@ def _exchange(exchange: EarlierExchange) -> str:
     answer: str = tr("_an answer from pages that not everyone can read_")
     if not exchange.withheld:
         answer = _answer(_QUOTED.sub("", exchange.answer)) or tr("_no answer_")
-    return join_texts("", (f"\u2022 {_line(exchange.question)}\n\u2192 ", answer))
+    return join_texts("", ("\u2022 ", _line(question_text(exchange.question)), "\n\u2192 ", answer))
 
 
 def _answer(text: str) -> str:

@@ -21,6 +21,7 @@ from bot.domain.errors import BotError, DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, split
 from bot.domain.messages import InteractionId, Message
+from bot.domain.outcomes import question_text
 from bot.domain.ports import Notes
 from bot.domain.texts import join_texts, on_texts, tr
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text
@@ -149,7 +150,8 @@ def reminder_message(
     ours = platform == "slack"
     quoted: str = tr("Asked on {platform}.", platform=platform)
     if ours:
-        quoted = f"> {with_links(clip(case.question, _QUESTION_LENGTH))}"
+        asked = clip(question_text(case.question), _QUESTION_LENGTH)
+        quoted = join_texts("", ("> ", with_links(asked)))
     where = join_texts(" \u00b7 ", links) if links else _on_board(case)
     said = join_texts("", (bold(matter), escaped(more)))
     text = join_texts("\n", (said, quoted, where))

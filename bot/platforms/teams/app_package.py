@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from bot.domain.errors import SettingInvalid
 from bot.domain.settings import Settings
 from bot.domain.suggested_prompts import SuggestedPrompt
+from bot.domain.texts import load_catalogue
 from bot.domain.urls import is_local_host
 
 SOURCE = "infra/teams/manifest.json"
@@ -67,7 +68,7 @@ def manifest_for(source: Mapping[str, Any], settings: Settings, options: Package
     """
     app_id, home = _app_id(settings), _public_url(settings)
     try:
-        prompts = () if settings.teams_hello else settings.prompts
+        prompts = () if settings.teams_hello else _suggested(settings)
         manifest = _filled_manifest(_with_bot(source, app_id, prompts), app_id, home, options)
     except (AttributeError, KeyError, TypeError) as error:
         raise SettingInvalid(
@@ -127,6 +128,12 @@ def _public_url(settings: Settings) -> str:
             "which others reach this server."
         )
     return home
+
+
+def _suggested(settings: Settings) -> Sequence[SuggestedPrompt]:
+    """Return the prompts in the language of Teams: what they send is the asker's own message."""
+    said = load_catalogue(settings.ui_language).default.text
+    return [SuggestedPrompt(said(each.title), said(each.message)) for each in settings.prompts]
 
 
 def _with_bot(source: Mapping[str, Any], app_id: str, prompts: Sequence[SuggestedPrompt]) -> Json:

@@ -19,6 +19,7 @@ from bot.domain.cases import THREAD_NOT_READ, Act, Case, CaseStep
 from bot.domain.formatting import freshness
 from bot.domain.markdown import blocks, clip, is_fence, split
 from bot.domain.messages import Message
+from bot.domain.outcomes import question_text
 from bot.domain.texts import join_texts, tr
 from bot.escalations.case_view import (
     CASE_FORMS,
@@ -217,7 +218,7 @@ def _question(
     message: Message, view: CaseView, links: CaseLinks, room: int, *, read: bool
 ) -> list[Json]:
     case = view.case
-    asked = split(without_backticks(case.question[:_QUESTION_LIMIT]), room, size)[0]
+    asked = split(without_backticks(question_text(case.question[:_QUESTION_LIMIT])), room, size)[0]
     reason = ESCALATION_REASONS[case.reason]
     from_whom = tr(" from {who}: {reason}", who=_who(message, view), reason=reason)
     opening = text_runs((_OPENING, _BOLD), (from_whom, {}))
@@ -286,7 +287,8 @@ def _earlier_exchanges(exchanges: Sequence[EarlierExchange]) -> list[Json]:
 
 
 def _exchange(exchange: EarlierExchange) -> Json:
-    said = text_run(f"\u2022 {clip(without_backticks(exchange.question), _LINE_LENGTH)}")
+    asked = clip(without_backticks(question_text(exchange.question)), _LINE_LENGTH)
+    said = text_run(join_texts("", ("\u2022 ", asked)))
     return _container([said, *_answer(exchange)], spacing="Small")
 
 

@@ -17,8 +17,9 @@ from bot.domain.errors import DeliveryRefused
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip, disarm, plain_code, split
 from bot.domain.messages import InteractionId, Message
+from bot.domain.outcomes import question_text
 from bot.domain.ports import Notes
-from bot.domain.texts import join_texts, on_texts, tr
+from bot.domain.texts import changed, join_texts, on_texts, tr
 from bot.escalations.asker_notices import LatestNotice, buttons_with, notice_text, remark_on
 from bot.escalations.case_view import (
     CaseButton,
@@ -73,7 +74,7 @@ def notice_activities(
     """
     news = notice_text(notice)
     opening = join_texts(" ", (f"**{teams_plain(clip(news.name, _NAME_LENGTH))}**", news.did))
-    about = f"> {_inert_markdown(clip(message.text, _QUESTION_LENGTH))}" if message.private else ""
+    about = _about(message) if message.private else ""
     parted = (about, opening, with_links(news.words))
     whole = join_texts("\n\n", (part for part in parted if part))
     parts = split(whole, CONTENT_BUDGET - _BUTTONS_BYTES, size)
@@ -114,6 +115,11 @@ def _link(found: re.Match[str]) -> str:
     return found[0] if url is None else f"[{teams_label(found[1])}]({url})"
 
 
+def _about(message: Message) -> str:
+    asked = clip(question_text(message.text), _QUESTION_LENGTH)
+    return changed(asked, lambda words: f"> {_inert_markdown(words)}")
+
+
 def _inert_markdown(words: str) -> str:
     """Return a person's Markdown made inert; code in it is code in every client."""
     return teams_markdown(plain_code(disarm(words)))
@@ -137,7 +143,8 @@ def reminder_message(case: Case, notice: Notice, board: str, *, now: datetime) -
     platform = platform_of(case)
     asked: str = tr("Asked on {platform}.", platform=teams_plain(platform))
     if platform == "teams":
-        asked = f"> {teams_plain(clip(case.question, _REMINDED_LENGTH))}"
+        question = clip(question_text(case.question), _REMINDED_LENGTH)
+        asked = join_texts("", ("> ", teams_plain(question)))
     url = web_url(board)
     way: str = tr("On the board: {id}", id=case.interaction_id)
     if url:

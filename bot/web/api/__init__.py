@@ -234,7 +234,7 @@ def mount(
         ask_seconds=ask_seconds,
     )
     second = replace(first, version=second_version(settings))
-    # Made when it is first read: that takes as long as a tenth of the start.
+    # Built at the first request: it takes as long as a tenth of the start.
     described = cache(openapi_document)
 
     async def openapi(_: web.Request) -> web.Response:

@@ -28,7 +28,7 @@ from bot.domain.ports import Directory
 from bot.domain.settings import Settings
 from bot.domain.texts import tr
 from bot.domain.urls import origin_of
-from bot.domain.users import ROLES, Role, SignedIn
+from bot.domain.users import ROLE_NAMES, ROLES, Role, SignedIn
 from bot.learning.question_words import Viewer, person_key
 from bot.web.problems import problem
 from rag.types import EVERYONE, Principal
@@ -259,7 +259,8 @@ def role_of(request: web.Request) -> Role:
 def require_role(request: web.Request, role: Role) -> Person:
     """Return the caller if they have at least a role. Raises Problem (403) otherwise."""
     if ROLES.index(role_of(request)) < ROLES.index(role):
-        raise problem(403, tr("This requires the role “{role}”.", role=role), cure=_ROLE_CURE)
+        needed = tr("This requires the role “{role}”.", role=ROLE_NAMES[role])
+        raise problem(403, needed, cure=_ROLE_CURE)
     return person_of(request)
 
 

@@ -99,6 +99,7 @@ def mount_state_pages(
         usage=record.usage,
         check_parts=check_parts,
         tenant=tenant,
+        patience=timedelta(minutes=settings.escalation_ping_minutes),
         zone=settings.zone,
     )
     router.add_get(overview.PATH, overview_page.page)

@@ -14,8 +14,9 @@ from bot.domain.cases import Act, Actor, Case, CaseStep, State
 from bot.domain.errors import ActRefused
 from bot.domain.interactions import Source
 from bot.domain.markdown import clip
+from bot.domain.outcomes import question_text
 from bot.domain.texts import join_texts, tr
-from bot.escalations.case_view import CaseView, is_keepable, step_label
+from bot.escalations.case_view import CaseView, case_form, is_keepable, is_shared, step_label
 from bot.escalations.history import own_reply, standing_replies
 from bot.escalations.lifecycle import (
     CONSENTS,
@@ -89,7 +90,8 @@ class FindingView:
 class CasePageView:
     """A case with the reader's allowed acts; ``others`` names another owner.
 
-    ``keepable``: an expert answered it, so that the answer can be kept for others.
+    ``keepable``: an expert answered it, so that the answer can be kept for others. ``shared``: a
+    reply goes to others, too, which ``reply_hint`` says.
     """
 
     id: str
@@ -115,6 +117,8 @@ class CasePageView:
     colleagues: tuple[Actor, ...] = ()
     own_replies: tuple[OwnReply, ...] = ()
     more_asked: bool = False
+    shared: bool = False
+    reply_hint: str = ""
 
 
 def case_page_view(
@@ -132,7 +136,7 @@ def case_page_view(
     return CasePageView(
         id=case.interaction_id,
         version=case.version,
-        question=case.question,
+        question=question_text(case.question),
         state=status.state,
         label=tr("Assigned to you") if mine else state_label(case, now),
         age=time_in_state(case, now),
@@ -152,6 +156,8 @@ def case_page_view(
         finding=_finding(case, view.finding) if view.finding else None,
         keepable=is_keepable(view),
         own_replies=_own_replies(view.steps, actor),
+        shared=is_shared(case),
+        reply_hint=case_form("reply", case).hint,
         more_asked=mine and (asked := request_in(view.steps)) is not None and not asked.allowed,
     )
 
@@ -222,7 +228,7 @@ def _step_actor(step: CaseStep, case: Case) -> str:
 def _exchange(exchange: EarlierExchange) -> ExchangeView:
     return ExchangeView(
         id=exchange.interaction_id,
-        question=exchange.question,
+        question=question_text(exchange.question),
         answer=answer_html(exchange.answer, exchange.interaction_id, 0)
         if exchange.answer
         else Markup(),

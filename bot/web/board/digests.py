@@ -12,6 +12,7 @@ from aiohttp import web
 from bot.domain.messages import Person
 from bot.domain.record_reports import last_days
 from bot.domain.texts import tr
+from bot.domain.texts.dates import spoken_moment
 from bot.domain.users import Role
 from bot.learning.digest import EMAIL, DigestRecord, FindsStalePages, Schedule, Subscription
 from bot.web.auth.identity import principals_of, require_role, role_of
@@ -52,7 +53,7 @@ class DigestsPage:
             "mail": self.mail,
             "own": person.email or "",
             "admin": role == "admin",
-            "next": self.schedule.next(self.clock()),
+            "next": spoken_moment(self.schedule.next(self.clock())),
             "zone": str(self.schedule.zone),
         }
         return render_page(request, "board/digests.html", context)

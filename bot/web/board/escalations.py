@@ -151,8 +151,12 @@ def time_in_state(case: Case, now: datetime) -> str:
 
 def is_late(case: Case, now: datetime, patience: timedelta) -> bool:
     """Return whether a case waits longer than the reminder period."""
-    waits = case.status.state in WAITING
-    return waits and bool(patience) and now - case.opened_at > patience
+    return case.status.state in WAITING and waits_too_long(case.opened_at, now, patience)
+
+
+def waits_too_long(since: datetime, now: datetime, patience: timedelta) -> bool:
+    """Return whether what has waited since then is due for a reminder; never with a period of 0."""
+    return bool(patience) and now - since > patience
 
 
 def _case_line(case: Case, now: datetime, patience: timedelta) -> CaseLine:

@@ -16,7 +16,7 @@ from bot import __version__
 from bot.domain.errors import BotError
 from bot.domain.health import CheckComponents, ComponentStatus
 from bot.domain.settings import Settings
-from bot.domain.texts import join_texts, tr, trn
+from bot.domain.texts import changed, join_texts, tr, trn
 from bot.domain.texts.dates import duration
 from bot.web.auth.code_flow import CALLBACK_PATH
 from bot.web.auth.identity import require_role
@@ -27,6 +27,20 @@ _CHECK_SECONDS = 15.0
 _COMMAND = re.compile(r"(?:python -m |make )\S.*$")
 
 _WORD = re.compile(r"[a-z]+[ .,:]")
+
+NAMES: Mapping[str, str] = {
+    "knowledge": tr("knowledge"),
+    "embedder": tr("embedder"),
+    "model": tr("model"),
+    "calibration": tr("calibration"),
+    "doors": tr("doors"),
+    "limits": tr("limits"),
+    "tracing": tr("tracing"),
+    "inbox": tr("inbox"),
+}
+"""Of components that are not called by a product's name, as `doctor` and /healthz say them."""
+
+_MODEL = "model "
 
 _STATES: Mapping[str, str] = {
     "failed": tr("Failed"),
@@ -49,8 +63,12 @@ class ChecksPlatform(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ComponentView:
-    """A component as shown; ``command`` is the copyable command of its cure, if it has one."""
+    """A component as shown; ``command`` is the copyable command of its cure, if it has one.
 
+    ``id`` is its name in `doctor` and in the docs, whatever the page's language.
+    """
+
+    id: str
     name: str
     state: str
     words: str
@@ -119,9 +137,17 @@ def component_view(part: ComponentStatus) -> ComponentView:
     """Return a component in words; a command at the end of its cure becomes ``command``."""
     found = _COMMAND.search(part.cure)
     command = found.group() if found else ""
-    cure = part.cure.removesuffix(command).rstrip()
-    detail = _sentence(part.detail)
-    return ComponentView(part.name, part.state, _STATES[part.state], detail, cure, command)
+    cure = part.cure.removesuffix(command).rstrip() if command else part.cure
+    detail = changed(part.detail, _sentence)
+    name, state = component_name(part.name), _STATES[part.state]
+    return ComponentView(part.name, name, part.state, state, detail, cure, command)
+
+
+def component_name(name: str) -> str:
+    """Return the name of a component, such as one of the models that are named, for display."""
+    if name.startswith(_MODEL):
+        return tr("model {name}", name=name.removeprefix(_MODEL))
+    return NAMES.get(name, name)
 
 
 def _sentence(text: str) -> str:
@@ -148,13 +174,13 @@ def _worst_first(parts: Sequence[ComponentStatus]) -> Sequence[ComponentStatus]:
 
 
 def _summary(parts: Sequence[ComponentStatus]) -> str:
-    broken = [part.name for part in parts if part.state == "failed"]
+    broken = [component_name(part.name) for part in parts if part.state == "failed"]
     if broken:
         return trn(
             "{n} component has failed: {names}.",
             "{n} components have failed: {names}.",
             len(broken),
-            names=", ".join(broken),
+            names=join_texts(", ", broken),
         )
     working = tr("Everything that is set up is working.")
     absent = sum(part.state == "absent" for part in parts)

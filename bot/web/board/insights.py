@@ -23,6 +23,7 @@ from bot.domain.record_reports import (
 )
 from bot.domain.texts import join_texts, tr, trn
 from bot.domain.texts.dates import days_text, duration
+from bot.escalations.lifecycle import display_name
 from bot.learning.insights import (
     DEFINITIONS,
     NONE,
@@ -320,7 +321,7 @@ def _expert_row(load: ExpertLoad) -> tuple[str, str, tuple[str, ...]]:
     """Return an expert's id, name and figures."""
     numbers = map(count, (load.held, load.claimed, load.answered, load.resolved))
     took = duration(load.replying.p50) if load.replying.count else percent(None)
-    return load.id, load.name, (*numbers, took)
+    return load.id, display_name(load.name) if load.name else "", (*numbers, took)
 
 
 def _age(cited: CitedPage, at: datetime) -> str:

@@ -17,7 +17,13 @@ from bot.domain.formatting import rough_duration
 from bot.domain.interactions import ConfidenceLevel, EscalationReason, Interaction, Reason, Status
 from bot.domain.markdown import clip
 from bot.domain.messages import Intent
-from bot.domain.outcomes import AnswerType, answer_type, confidence_level, refusal_note
+from bot.domain.outcomes import (
+    AnswerType,
+    answer_type,
+    confidence_level,
+    question_text,
+    refusal_note,
+)
 from bot.domain.record_search import AskedQuestion
 from bot.domain.texts import changed, join_texts, tr, trn
 from bot.domain.texts.dates import duration, utc_moment
@@ -118,6 +124,7 @@ _STATUS_LABELS: Mapping[Status, str] = {
 }
 _LIMIT = tr("Rejected: limit")
 _MAX_LINE = 240
+_MAX_TITLE = 60
 _MINUTE, _DAY = 60, 86_400
 _TWO_DAYS = 2 * _DAY
 
@@ -183,9 +190,14 @@ def judged(reason: str | None) -> str:
     return JUDGED[reason] if reason in get_args(Reason) else reason  # type: ignore[index]  # just looked up
 
 
+def page_title(question: str) -> str:
+    """Return the title of a page about a question."""
+    return clip(question, _MAX_TITLE)
+
+
 def one_line(text: str) -> str:
     """Return a text on one line, cut for a list."""
-    return clip(text, _MAX_LINE) or tr("(no text)")
+    return clip(question_text(text), _MAX_LINE) or tr("(no text)")
 
 
 def age(span: timedelta) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from aiohttp import web
 
@@ -25,7 +25,9 @@ from bot.domain.texts.dates import duration
 from bot.store.limits import StoredUsage
 from bot.store.statistics import StoredStatistics
 from bot.web.auth.identity import require_role
+from bot.web.board.escalations import waits_too_long
 from bot.web.board.figures import compared, count, percent, usd
+from bot.web.board.health import component_name
 from bot.web.board.layout import days_asked_for, render_page, span_choices, utc_now
 
 SHORTENED_NOTE = tr(
@@ -214,12 +216,13 @@ class Concern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverviewPage:
-    """Handler of the first page; stateless."""
+    """Handler of the first page; stateless. ``patience`` is the reminder period, 0 for none."""
 
     statistics: StoredStatistics
     usage: StoredUsage
     check_parts: CheckComponents
     tenant: str
+    patience: timedelta
     zone: tzinfo = UTC
     clock: Callable[[], datetime] = utc_now
 
@@ -254,13 +257,13 @@ class OverviewPage:
         troubles = await self.statistics.troubles(self.tenant, last_days(at, _WEEK))
         parts = await self.check_parts()
         return [
-            *_case_concerns(waiting, at),
+            *_case_concerns(waiting, at, self.patience),
             *_component_concerns(parts),
             *_delivery_concerns(troubles),
         ]
 
 
-def _case_concerns(waiting: WaitingCases, at: datetime) -> Iterator[Concern]:
+def _case_concerns(waiting: WaitingCases, at: datetime, patience: timedelta) -> Iterator[Concern]:
     if waiting.unclaimed and waiting.since is not None:
         age = duration(max(0.0, (at - waiting.since).total_seconds()))
         text = trn(
@@ -269,12 +272,13 @@ def _case_concerns(waiting: WaitingCases, at: datetime) -> Iterator[Concern]:
             waiting.unclaimed,
             age=age,
         )
-        yield Concern(text, "/board/escalations", tr("View escalations"))
+        late = waits_too_long(waiting.since, at, patience)
+        yield Concern(text, "/board/escalations", tr("View escalations"), urgent=late)
 
 
 def _component_concerns(parts: Sequence[ComponentStatus]) -> Iterator[Concern]:
     for part in parts:
-        told = {"name": part.name, "detail": part.detail}
+        told = {"name": component_name(part.name), "detail": part.detail}
         if part.state == "failed":
             text = tr("{name} is not working: {detail}", **told)
             yield Concern(text, "/board/parts", tr("How to fix it"))

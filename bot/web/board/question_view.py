@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.answering.explanations.notes import note_text
 from bot.answering.explanations.signals import (
     CALL_NAMES,
     PASSAGE_SIGNALS,
@@ -17,7 +18,7 @@ from bot.answering.gate import calibration_in_words
 from bot.answering.reply_text import without_missing
 from bot.answering.visibility import Visibility
 from bot.domain.interactions import Feedback, Interaction, Outcome, PostedRef, Route, Trace
-from bot.domain.outcomes import confidence_level
+from bot.domain.outcomes import confidence_level, question_text
 from bot.domain.texts import number_text, tr, trn
 from bot.domain.texts.dates import duration
 from bot.web.board import labels
@@ -182,7 +183,7 @@ def _timings(timings_ms: Mapping[str, float]) -> Table:
 
 
 def _notes(notes: tuple[str, ...]) -> Table:
-    return Table(tr("Notes"), (tr("Note"),), tuple((note,) for note in notes))
+    return Table(tr("Notes"), (tr("Note"),), tuple((note_text(note),) for note in notes))
 
 
 def _three_digits(value: float | None) -> str:
@@ -248,7 +249,7 @@ def record_view(
     before = exchange_views(earlier, sight)
     return RecordView(
         id=asked.id,
-        question=sight.question(asked),
+        question=question_text(sight.question(asked)),
         withdrawn=asked.withdrawn,
         asked_at=asked.created_at,
         who=labels.who(message.author.name, message.author.id),

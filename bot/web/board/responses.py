@@ -12,6 +12,7 @@ from bot.answering.reply_text import framed_parts
 from bot.answering.visibility import Visibility, sources_of
 from bot.domain.formatting import freshness
 from bot.domain.interactions import Clarification, Interaction, Reply, Response, Source
+from bot.domain.outcomes import question_text
 from bot.web.board import labels
 from bot.web.pages.safe_html import answer_html, openable, parts_html, quote_html
 
@@ -86,7 +87,7 @@ def exchange_views(earlier: Sequence[Interaction], sight: Visibility) -> tuple[E
             id=each.id,
             asked_at=each.created_at,
             who=labels.who(each.message.author.name, each.message.author.id),
-            question=sight.question(each),
+            question=question_text(sight.question(each)),
             response=interaction_response(each, sight),
         )
         views.append(view)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import get_args
 
 from aiohttp import web
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from bot.chat.commands.channel_settings import audited_policy_in_words, policy_in_words
-from bot.domain.cases import GROUP_ACTS, Act
-from bot.domain.record_reports import AuditRecord, PolicyRecord
+from bot.chat.commands.channel_settings import policy_in_words
+from bot.domain.record_reports import PolicyRecord
 from bot.domain.settings import Settings
 from bot.domain.settings_loading import SettingOrigin, variable
 from bot.domain.texts import tr
@@ -24,6 +22,7 @@ from bot.observability.logs import mask_credentials
 from bot.store.key_values import StoredAudits, StoredPauses, StoredPolicies
 from bot.web.auth.demo import display_names
 from bot.web.auth.identity import require_role
+from bot.web.board.audit_log import act_view
 from bot.web.board.layout import audit_name, render_page
 from bot.web.problems import problem
 
@@ -60,19 +59,6 @@ class SettingView:
     value: str
     source: str
     own: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ActView:
-    """An audited act as shown; ``case`` is the address of its escalation, or ""."""
-
-    at: datetime
-    actor: str
-    who: str
-    act: str
-    subject: str
-    detail: str
-    case: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +134,7 @@ class SettingsPage:
             "longest": MAX_REASON_LENGTH,
             "wrong": wrong,
             "reason": reason,
-            "acts": [_act(each, names) for each in acts[:ACTS_SHOWN]],
+            "acts": [act_view(each, names) for each in acts[:ACTS_SHOWN]],
             "older": acts[ACTS_SHOWN - 1].number if len(acts) > ACTS_SHOWN else None,
         }
         response = render_page(request, "board/settings.html", context, role="admin")
@@ -210,25 +196,6 @@ def _shown_value(value: object, field: FieldInfo) -> str:
 def _channel(kept: PolicyRecord, names: Mapping[str, str]) -> ChannelView:
     who = short_actor_name(kept.changed_by, names)
     return ChannelView(kept.channel, policy_in_words(kept.policy), who, kept.changed_at)
-
-
-def _act(record: AuditRecord, names: Mapping[str, str]) -> ActView:
-    case = (
-        f"/board/escalations/{record.subject}"
-        if record.act in {*get_args(Act), *GROUP_ACTS}
-        else ""
-    )
-    return ActView(
-        at=record.at,
-        actor=record.actor,
-        who=record.name or short_actor_name(record.actor, names),
-        act=record.act.replace("_", " "),
-        subject=record.subject,
-        detail=audited_policy_in_words(record.detail)
-        if record.act == "set policy"
-        else record.detail,
-        case=case,
-    )
 
 
 def _reason_error(reason: str) -> str:

@@ -34,8 +34,8 @@ from bot.domain.interactions import (
 )
 from bot.domain.markdown import clip
 from bot.domain.messages import Activity, Stage
-from bot.domain.outcomes import confidence_level, explanation_title
-from bot.domain.texts import tr, trn
+from bot.domain.outcomes import confidence_level, explanation_title, question_text
+from bot.domain.texts import changed, tr, trn
 from bot.domain.urls import QUOTE_MARK, quotes_of
 from bot.web.chat.case_card import CaseCard
 from bot.web.pages.safe_html import answer_html, openable, parts_html, quote_html
@@ -268,16 +268,20 @@ def _without_closed_pages(
 
 def _question_view(interaction: Interaction) -> ExchangeView:
     message = interaction.message
-    question = message.text
-    line = " ".join(message.asked.split())
+    question = question_text(message.text)
     return ExchangeView(
         id=interaction.id,
         question=question,
-        label=line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026",
+        label=changed(question_text(message.asked), _label),
         long=len(question) > _LONG_QUESTION,
         working=False,
         files=tuple(clip(each.name, _LONGEST_FILE_NAME) for each in message.attachments),
     )
+
+
+def _label(asked: str) -> str:
+    line = " ".join(asked.split())
+    return line if len(line) <= _MAX_LABEL else f"{line[:_MAX_LABEL]}\u2026"
 
 
 def _html(response: Response, exchange_id: str) -> Markup:

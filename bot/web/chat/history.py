@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from itertools import groupby
 from typing import Literal
 from urllib.parse import urlencode
@@ -16,9 +17,10 @@ from aiohttp import web
 
 from bot.domain.markdown import clip
 from bot.domain.messages import Thread
+from bot.domain.outcomes import question_text
 from bot.domain.ports import Inbox
 from bot.domain.record_search import FoundQuestion, ThreadSummary
-from bot.domain.texts import tr, trn
+from bot.domain.texts import changed, tr, trn
 from bot.domain.texts.dates import day_and_month, short_day_of_year
 from bot.store.interactions import StoredThreads
 from bot.web.chat.exchanges import Exchanges, valid_uuid
@@ -152,11 +154,15 @@ def history_page(
 def _entry(found: ThreadSummary | FoundQuestion, asked: HistoryQuery) -> HistoryEntry:
     if isinstance(found, FoundQuestion):
         href = f"/c/{found.thread}#x-{found.id}"
-        return HistoryEntry(href, _excerpt(found.question, asked.query), found.asked_at)
+        return HistoryEntry(href, _found(found, asked.query), found.asked_at)
     here = found.id == asked.open
-    title = clip(found.question, _MAX_TITLE) or "\u2026"
+    title = clip(question_text(found.question), _MAX_TITLE) or "\u2026"
     delete = f"/conversations/{found.id}/delete" if here else ""
     return HistoryEntry(f"/c/{found.id}", title, found.last_at, here=here, delete=delete)
+
+
+def _found(found: FoundQuestion, query: str) -> str:
+    return changed(question_text(found.question), partial(_excerpt, query=query))
 
 
 def _excerpt(question: str, query: str) -> str:

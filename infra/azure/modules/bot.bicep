@@ -39,6 +39,8 @@ var settings = union(variables, {
   PORT: '3978'
   PUBLIC_URL: url
   FRONTDESK_DATA_DIR: '/data'
+  // Mapped into memory, which a network share is too unsteady for.
+  FRONTDESK_CACHE_DIR: '/tmp/cache'
   AZURE_CLIENT_ID: identity.clientId
   AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential'
   MICROSOFT_APP_ID: identity.clientId

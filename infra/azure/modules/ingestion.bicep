@@ -30,6 +30,8 @@ var settings = union(variables, {
   AZURE_CLIENT_ID: identity.clientId
   AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential'
   FRONTDESK_DATA_DIR: '/data'
+  // Mapped into memory, which a network share is too unsteady for.
+  FRONTDESK_CACHE_DIR: '/tmp/cache'
 })
 var plain = [for one in items(settings): { name: one.key, value: one.value }]
 var referenced = [for one in secrets: { name: one.variable, secretRef: one.name }]

@@ -20,8 +20,8 @@ _NOBODY = 0
 """No scope has this id, so chunks with it are never found."""
 
 _ONE_CORE = 2**18
-"""Multiplications up to which OpenBLAS makes a matrix product on one core (its GEMM_MULTITHREAD
-threshold). A larger one waits for all cores, which on a busy machine takes 20 times as long."""
+"""Multiplications up to which OpenBLAS 0.3 makes a matrix product on one core. A larger one may
+wait for all cores, which on a busy machine takes 20 times as long."""
 
 
 class VectorTable:
@@ -156,7 +156,7 @@ def _mean_nearest(tokens: Vectors, packed: TokenSigns) -> float:
     dimensions, count = tokens.shape
     signs = _sign_table().take(packed, axis=0).reshape(len(packed), dimensions)
     if count == 1:
-        # A matrix times a vector would use all cores.
+        # A matrix times a vector is spread over all cores from a smaller size on.
         return float(np.vecdot(signs, tokens[:, 0]).max()) / math.sqrt(dimensions)
     rows = max(1, _ONE_CORE // tokens.size)
     nearest = (signs[:rows] @ tokens).max(axis=0)

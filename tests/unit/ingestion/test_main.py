@@ -189,7 +189,7 @@ def test_absent_weights_mean_keywords_alone_and_a_warning(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    async def absent() -> None:
+    async def absent(**_: object) -> None:
         raise ModelFilesInvalid("The weights are not there; install them.")
 
     monkeypatch.setattr("rag.models.local_embedder.open_local_embedder", absent)

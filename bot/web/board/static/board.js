@@ -1,5 +1,5 @@
 "use strict";
-// On top of htmx: sending with the keyboard, refusals in place, moments in local time.
+// On top of htmx: sending with the keyboard, refusals in place, text kept that is typed meanwhile, moments in local time.
 (() => {
   const trouble = document.getElementById("trouble");
   const texts = trouble ? trouble.dataset : {};
@@ -23,6 +23,38 @@
     if (event.detail.xhr.status !== REFUSED) return;
     event.detail.shouldSwap = true;
     event.detail.isError = false;
+  });
+
+  // What was typed since the form was sent is in no response: it is carried into the new form.
+  let typed = [];
+  const typedSince = (box, sent) => {
+    const { id, value, selectionStart: start, selectionEnd: end } = box;
+    return { id, value, sent: String(sent.get(box.name) ?? "").replaceAll("\r\n", "\n"), start, end, here: box === document.activeElement };
+  };
+  document.body.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, requestConfig, shouldSwap } = event.detail;
+    if (target.id !== "work" || !shouldSwap) return;
+    const boxes = [...target.querySelectorAll("textarea")];
+    typed = boxes.map((box) => typedSince(box, requestConfig.formData)).filter((each) => each.value !== each.sent);
+  });
+  document.body.addEventListener("htmx:afterSwap", (event) => {
+    if (event.target.id !== "work") return;
+    for (const { id, value, sent, start, end, here } of typed) {
+      const box = document.getElementById(id);
+      if (!box) continue;
+      // Text typed after the sent part is appended to what the new box contains.
+      const further = value.startsWith(sent);
+      const moved = further ? box.value.length - sent.length : 0;
+      box.value = further ? box.value + value.slice(sent.length) : value;
+      box.closest("[hidden]")?.removeAttribute("hidden");
+      box.closest("details")?.setAttribute("open", "");
+      if (!here || box.readOnly) continue;
+      box.focus({ preventScroll: true });
+      box.setSelectionRange(Math.max(0, start + moved), Math.max(0, end + moved));
+      // htmx would move the focus there in a moment.
+      for (const other of event.target.querySelectorAll("[autofocus]")) other.removeAttribute("autofocus");
+    }
+    typed = [];
   });
 
   // What did not work. A list that looks by itself is quiet about it until the next time.

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from bot.domain.cases import Act, Actor, CaseStatus, State
 from bot.domain.errors import ActRefused, EscalationTaken
+from bot.domain.texts import load_catalogue
 from bot.escalations.lifecycle import (
     ASKERS_ACTS,
     OWNED,
@@ -289,3 +290,10 @@ class Lives(RuleBasedStateMachine):
 
 Lives.TestCase.settings = settings(stateful_step_count=30)
 TestLives = Lives.TestCase
+
+
+@pytest.mark.parametrize("kept", ["Help desk", "The help desk"])
+def test_an_expert_without_a_name_is_called_so_in_german(kept: str) -> None:
+    shown = display_name(kept)
+    assert shown == kept
+    assert load_catalogue("de").default.text(shown) != kept

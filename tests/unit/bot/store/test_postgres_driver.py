@@ -8,6 +8,7 @@ import time
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.dialects.postgresql.psycopg import PGDialectAsync_psycopg
 
 from bot.domain.errors import StoreUnavailable
 from bot.domain.urls import with_driver
@@ -28,6 +29,21 @@ async def test_a_read_begins_no_transaction(store: Store) -> None:
         begun = [await connection.scalar(text("SELECT now()")) for _ in range(2)]
 
     assert begun[0] != begun[1], "now() is when the transaction began"
+
+
+@pytest.mark.parametrize(("after", "pings"), [(60.0, 0), (0.0, 2)])
+async def test_a_connection_is_pinged_after_a_while_without_use(
+    store: Store, monkeypatch: pytest.MonkeyPatch, after: float, pings: int
+) -> None:
+    await count(store, ConversationRow)
+    pinged: list[object] = []
+    monkeypatch.setattr(postgres_driver, "PING_AFTER_SECONDS", after)
+    monkeypatch.setattr(PGDialectAsync_psycopg, "do_ping", lambda _, each: pinged.append(each))
+
+    for _ in range(2):
+        await count(store, ConversationRow)
+
+    assert len(pinged) == pings
 
 
 async def test_the_next_transaction_works_after_a_restart(store: Store, postgres: Server) -> None:

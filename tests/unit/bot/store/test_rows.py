@@ -137,6 +137,7 @@ STATEMENTS: dict[str, Callable[[str], ClauseElement]] = {
     "insert_once": lambda dialect: queries.insert_once(dialect, InteractionRow, {"id": "i"}),
     "select_interaction": lambda _: filled(*queries.select_interaction("i")),
     "select_interaction_for_update": lambda _: filled(*queries.select_interaction_for_update("i")),
+    "select_tenant": lambda _: queries.select_tenant("i"),
     "select_posted_at": lambda _: queries.select_posted_at("acme", REF),
     "select_answered": lambda _: queries.select_answered("acme", 5),
     "select_newest_of": lambda _: filled(*queries.select_newest_of(THREAD, "anna")),

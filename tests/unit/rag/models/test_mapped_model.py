@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from errno import EACCES
+from pathlib import Path, PosixPath
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
 from rag.models.local_embedder import TOKENIZER, WEIGHTS, MiniLM, find_model_file
-from rag.models.mapped_model import open_session
 
 TEXT = "How do I reset my VPN password?"
 
@@ -55,28 +58,43 @@ def test_a_damaged_folder_is_replaced(tmp_path: Path, name: str, damage: str) ->
     assert file.read_bytes() == content
 
 
-def test_without_a_writable_folder_it_stays_in_memory(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file")
+@pytest.mark.parametrize("broken", ["a file", "a folder that may not be searched"])
+def test_without_a_usable_folder_it_stays_in_memory(tmp_path: Path, broken: str) -> None:
+    cache: Path = Unsearchable(tmp_path / "cache")
+    if broken == "a file":
+        cache = tmp_path / "cache"
+        cache.write_text("a file")
 
-    assert network(tmp_path / "cache").read(TEXT).states.shape[1] == 384
+    assert network(cache).read(TEXT).states.shape[1] == 384
 
 
-def test_the_folder_of_another_version_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "0123-1.0.0-x86_64").mkdir()
+class Unsearchable(PosixPath):
+    """A folder of another account: root, as whom tests may run, could search it."""
+
+    def stat(self, *, follow_symlinks: bool = True) -> NoReturn:
+        raise PermissionError(EACCES, "Permission denied", str(self))
+
+
+@pytest.mark.parametrize(("days", "left"), [(2, 0), (0, 2)])
+def test_old_folders_of_other_versions_are_removed(tmp_path: Path, days: int, left: int) -> None:
+    names = {"0123456789abcdef-1.0.0-x86_64", "unfinished-x1"}
+    for name in (*names, "of-another-program"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (time.time() - days * 86400,) * 2)
 
     network(tmp_path)
 
-    assert len(folders(tmp_path)) == 1
-    assert folders(tmp_path)[0].startswith(WEIGHTS.sha256[:16])
+    assert "of-another-program" in folders(tmp_path)
+    assert len(names & {*folders(tmp_path)}) == left
+    assert any(name.startswith(WEIGHTS.sha256[:16]) for name in folders(tmp_path))
 
 
 def test_several_servers_may_begin_at_once(tmp_path: Path) -> None:
-    weights = find_model_file(WEIGHTS)
+    expected = network(None).read(TEXT).states
 
     with ThreadPoolExecutor(3) as threads:
-        opening = [
-            threads.submit(open_session, weights, tmp_path, fingerprint="same") for _ in range(3)
-        ]
+        opening = [threads.submit(network, tmp_path) for _ in range(3)]
 
-    assert [each.result().get_providers() for each in opening] == [["CPUExecutionProvider"]] * 3
+    for each in opening:
+        np.testing.assert_array_equal(each.result().read(TEXT).states, expected)
     assert len(folders(tmp_path)) == 1

@@ -324,6 +324,38 @@ async def test_what_needs_attention_is_named_with_the_way_there(
     assert "not configured" not in shown
 
 
+@pytest.mark.parametrize(("minutes", "urgent"), [(29, False), (31, True)])
+async def test_a_question_is_urgent_once_experts_are_reminded_of_it(
+    store: Store, client: Client, minutes: int, *, urgent: bool
+) -> None:
+    await wait(store, minutes)
+
+    shown = await page(client)
+
+    assert f"1 question has been waiting for a person for {minutes} min." in shown
+    assert ('class="urgent"' in shown) is urgent
+
+
+async def test_without_reminders_no_waiting_question_is_urgent(
+    store: Store, tmp_path: Path, told: BoardState
+) -> None:
+    await wait(store, minutes=600)
+    settings = settings_for(tmp_path, escalation_ping_minutes=0)
+
+    async with state_pages(store, settings, told) as never_reminds:
+        shown = await page(never_reminds)
+
+    assert "1 question has been waiting for a person for 10 h." in shown
+    assert 'class="urgent"' not in shown
+
+
+async def wait(store: Store, minutes: int) -> None:
+    """Have a question wait for a person since some time."""
+    since = datetime.now(UTC) - timedelta(minutes=minutes)
+    await add_interaction(store, "i1", at=since)
+    await add_escalation(store, "i1", opened_at=since)
+
+
 async def test_when_all_is_well_it_says_so(client: Client) -> None:
     assert "Nothing. No questions are waiting" in await page(client)
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import update
 
-from bot.domain.cases import Actor, Case
-from bot.domain.messages import InteractionId
+from bot.domain.cases import ActDetail, Actor, Case
+from bot.domain.messages import InteractionId, Person
 from bot.store.database import Store
 from bot.store.tables import EscalationRow
 from bot.web.board.same_question import nearest
@@ -83,6 +83,25 @@ async def test_the_leading_case_shows_numbers_and_no_words_of_others(
 
     assert "Case 1" in page
     assert "Zoe" not in page
+
+
+async def test_the_reply_box_says_that_all_who_asked_read_it(
+    desk: BoardBrowser, store: Store
+) -> None:
+    first, second = await asked(store, "m1", FIRST), await asked(store, "m2", NEAR)
+    by_ben = message(NEAR, message_id="m3", platform="slack", channel="C1", private=False)
+    third = await asked(store, "m3", NEAR, asked=replace(by_ben, author=Person("ben", "Ben")))
+    assert "everyone who asked" not in await desk.get(path(first))
+
+    await store.escalations.join("default", third, first, ANNA)
+
+    for shared in (first, third):
+        assert "everyone who asked" in await desk.get(path(shared))
+    assert "everyone who asked" not in await desk.get(path(second))
+    for_all = ActDetail(shared_with=frozenset({first, third}))
+    await store.escalations.act("default", first, "reply", ANNA, "At the desk.", for_all)
+    twice = await desk.post(path(first), act="reply", reply="At the desk.")
+    assert "is being sent to everyone who asked" in twice
 
 
 async def test_what_can_not_be_joined_is_not_suggested_and_refused(

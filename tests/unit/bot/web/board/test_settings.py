@@ -183,7 +183,7 @@ async def test_what_was_done_is_said_in_words_not_json(store: Store, client: Cli
     page = await (await client.get("/board/settings")).text()
 
     assert "<td>answers: never; follow-ups: when mentioned again; spaces: all" in page
-    assert "<td>sign in</td>" in page
+    assert '<td title="sign_in">Signed in</td>' in page
     assert "<td>by hand</td>" in page
     assert "&#34;format&#34;" not in page
 
@@ -220,6 +220,7 @@ def test_a_command_at_the_end_of_a_cure_can_be_copied() -> None:
     )
 
     assert component_view(part) == ComponentView(
+        "knowledge",
         "knowledge",
         "absent",
         "Not set up",
