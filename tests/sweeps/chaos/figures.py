@@ -93,18 +93,14 @@ def _load_figures(found: LoadResult) -> dict[str, str]:
         "questions asked",
         "deliveries of their events",
         "servers killed (`kill -9`)",
-        "servers that ended by themselves",
-        "calls that Slack broke",
         "never accepted (the platform says so)",
         "**lost**",
         "**answered twice**",
-        "answered otherwise than expected",
-        "hand-overs to people lost / doubled",
-        "seen where nobody asked",
         "out of order, of pairs in one thread",
         "from question to answer, s, p50 / p95 / longest",
-        "the run took, s",
     )
+    verdict = found.result.verdict
+    others = (verdict.unexpected, verdict.cards_lost, verdict.cards_twice, verdict.strays)
     told = {label: figures[label] for label in kept}
     first = {"questions asked": told.pop("questions asked"), "asked a second": f"{found.rate:.0f}"}
     taken = {
@@ -113,7 +109,7 @@ def _load_figures(found: LoadResult) -> dict[str, str]:
             f"{np.median(seconds):.1f} / {seconds.max():.1f}"
         ),
     }
-    return {**first, **taken, **told}
+    return {**first, **taken, **told, "anything else wrong": str(sum(map(len, others)))}
 
 
 def _faults(result: Result) -> dict[str, int]:
