@@ -100,7 +100,8 @@ def _load_figures(found: LoadResult) -> dict[str, str]:
         "from question to answer, s, p50 / p95 / longest",
     )
     verdict = found.result.verdict
-    others = (verdict.unexpected, verdict.cards_lost, verdict.cards_twice, verdict.strays)
+    hand_overs = len(verdict.cards_lost) + len(verdict.cards_twice)
+    others = len(verdict.unexpected) + hand_overs + len(verdict.strays)
     told = {label: figures[label] for label in kept}
     first = {"questions asked": told.pop("questions asked"), "asked a second": f"{found.rate:.0f}"}
     taken = {
@@ -109,7 +110,7 @@ def _load_figures(found: LoadResult) -> dict[str, str]:
             f"{np.median(seconds):.1f} / {seconds.max():.1f}"
         ),
     }
-    return {**first, **taken, **told, "anything else wrong": str(sum(map(len, others)))}
+    return {**first, **taken, **told, "anything else wrong": str(others)}
 
 
 def _faults(result: Result) -> dict[str, int]:
