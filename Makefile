@@ -67,7 +67,7 @@ bench: $(DEV) ## Measure speed as ratios; writes docs/performance.md
 profile: $(DEV) ## Draw flame graphs of one question and of a hundred into .build
 	@$(BIN)/python -m tests.bench.flame_graphs $(ARGS)
 
-chaos: $(DEV) ## Kill servers while questions are asked; writes docs/reliability.md
+chaos: $(DEV) ## Kill servers while questions are asked; writes docs/chaos.md
 	@$(BIN)/python -m tests.sweeps.chaos.run $(ARGS)
 
 train: $(EVALS) ## Train the router's classifier and the gate again

@@ -1,4 +1,4 @@
-"""What runs found, as Markdown, and its place in docs/reliability.md."""
+"""What runs found, as Markdown, and its place in docs/chaos.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sweeps.chaos.takeover import AIM_SECONDS
 from tests.sweeps.chaos.verdict import LONGEST_SECONDS
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "chaos.md"
 
 
 def table(results: Mapping[str, Result]) -> str:
