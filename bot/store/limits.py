@@ -119,8 +119,8 @@ def select_arrivals_in_channel(
 ) -> Prepared[Select[datetime]]:
     """Return the query for the arrival times of a channel's messages before this one.
 
-    Newest first, at most ``most``, and at most ``each`` per person (0: no limit), so
-    that a flooding person uses no more of the channel's limit than their own allows.
+    Newest first, at most ``most``, and at most ``each`` per person (0: no limit), so that a
+    flooding person uses no more of the channel's limit than their own allows.
     """
     values = {"tenant": tenant, "channel": arrival.channel, "most": most}
     limited = {"each": each} if each else {}

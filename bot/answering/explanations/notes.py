@@ -31,36 +31,26 @@ LIMITS: Final[Mapping[str, str]] = {
 }
 """Why a message was refused, by the name that the record and the metrics have for it."""
 
-NOTES: Final[Mapping[str, str]] = {
-    "no language model is configured": tr("no language model is configured"),
-    "the model did not say how it understood the message": tr(
-        "the model did not say how it understood the message"
-    ),
-    "the model's reading of the message was not used": tr(
-        "the model's reading of the message was not used"
-    ),
-    "the model's translation of the question was not used": tr(
-        "the model's translation of the question was not used"
-    ),
-    "the model that was named is not configured (OPENAI_CHANNEL_MODELS, MODELS__NAME__MODEL): "
-    "the usual one was used": tr(
+_AS_STORED: Final = (
+    tr("no language model is configured"),
+    tr("the model did not say how it understood the message"),
+    tr("the model's reading of the message was not used"),
+    tr("the model's translation of the question was not used"),
+    tr(
         "the model that was named is not configured (OPENAI_CHANNEL_MODELS, MODELS__NAME__MODEL): "
         "the usual one was used"
     ),
-    "the question names a page, a section or a term of the wiki": tr(
-        "the question names a page, a section or a term of the wiki"
-    ),
-    "one word that titles name was taken for a new question": tr(
-        "one word that titles name was taken for a new question"
-    ),
-    "the spelling of the question was corrected": tr("the spelling of the question was corrected"),
-    "the answer could not be composed": tr("the answer could not be composed"),
-    "the index did not answer": tr("the index did not answer"),
+    tr("the question names a page, a section or a term of the wiki"),
+    tr("one word that titles name was taken for a new question"),
+    tr("the spelling of the question was corrected"),
+    tr("the answer could not be composed"),
+    tr("the index did not answer"),
+    tr("the planning of the search was cut short: the model failed"),
+)
+NOTES: Final[Mapping[str, str]] = {
+    **{note: note for note in _AS_STORED},
     "It waited longer than FRONTDESK_LONGEST_WAIT_MINUTES.": tr(
         "it waited longer than FRONTDESK_LONGEST_WAIT_MINUTES"
-    ),
-    "the planning of the search was cut short: the model failed": tr(
-        "the planning of the search was cut short: the model failed"
     ),
     "The desk stopped; the log says why.": tr("an error stopped the work; the log says why"),
     "An older version gave it up.": tr("an older version gave it up"),
