@@ -14,8 +14,6 @@ from pathlib import Path, PurePosixPath
 
 import structlog
 
-from ingestion.documents.convert_html import blocks_of, page_title
-from ingestion.documents.convert_markdown import markdown_blocks
 from ingestion.documents.front_matter import FrontMatter, split_front_matter
 from ingestion.errors import DocumentRefused, PageUnreadable
 from ingestion.text import clean, decode
@@ -103,14 +101,20 @@ def _text(content: bytes, name: str, read: Callable[[str], tuple[Block, ...]]) -
 
 
 def _markdown(content: bytes) -> Document:
+    from ingestion.documents.convert_markdown import markdown_blocks
+
     return _text(content, ".md", markdown_blocks)
 
 
 def _mdx(content: bytes) -> Document:
+    from ingestion.documents.convert_markdown import markdown_blocks
+
     return _text(content, ".mdx", lambda body: markdown_blocks(body, mdx=True))
 
 
 def _html(content: bytes) -> Document:
+    from ingestion.documents.convert_html import blocks_of, page_title
+
     document = _text(content, ".html", blocks_of)
     if document.title or _first_heading(document):
         return document

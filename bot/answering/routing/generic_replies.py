@@ -10,6 +10,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import cast
 
@@ -50,9 +51,14 @@ class SmallTalk:
         source = Path(__file__).with_name("smalltalk.toml").read_text("utf-8")
         topics = cast("Mapping[str, Mapping[str, Sequence[str]]]", tomllib.loads(source))
         self._replies = {topic: tuple(entry["replies"]) for topic, entry in topics.items()}
-        self._said = {
-            topic: tuple(re.compile(rf"(?:{said})(?= |$)") for said in entry["said"])
-            for topic, entry in topics.items()
+        self._phrases = {topic: tuple(entry["said"]) for topic, entry in topics.items()}
+
+    @cached_property
+    def _said(self) -> Mapping[str, tuple[re.Pattern[str], ...]]:
+        """Each topic's patterns, compiled at the first message to keep the start short."""
+        return {
+            topic: tuple(re.compile(rf"(?:{phrase})(?= |$)") for phrase in phrases)
+            for topic, phrases in self._phrases.items()
         }
 
     def topic(self, text: str) -> str | None:

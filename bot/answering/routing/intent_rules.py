@@ -20,9 +20,9 @@ from bot.answering.routing.english_requests import (
     NAMED_DESK,
     NO_HUMAN,
     QUESTION,
-    REQUESTS,
     SOMEBODY_ELSE,
-    UNCONDITIONAL_REQUESTS,
+    requests,
+    unconditional_requests,
 )
 from bot.answering.routing.generic_replies import ACKNOWLEDGEMENT, NOTHING_SAID, SmallTalk
 from bot.answering.routing.languages import agreements, offers
@@ -180,11 +180,11 @@ def _requests_person(clause: str) -> bool:
     clause = NO_HUMAN.sub(" ", clause)
     if SOMEBODY_ELSE.search(clause) or ABOUT_THE_BOT.search(clause):
         return False
-    if any(pattern.search(clause) for pattern in UNCONDITIONAL_REQUESTS):
+    if any(pattern.search(clause) for pattern in unconditional_requests()):
         return True
     if QUESTION.search(clause):
         return False
-    return any(pattern.search(clause) for pattern in REQUESTS)
+    return any(pattern.search(clause) for pattern in requests())
 
 
 _READ_CHARACTERS = 3000

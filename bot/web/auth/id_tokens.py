@@ -16,14 +16,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-
-import jwt
+from typing import TYPE_CHECKING
 
 from bot.domain.errors import BotError
 from bot.domain.messages import Person
 from bot.domain.settings import Settings
 from bot.domain.users import Role, SignedIn
 from rag.types import EVERYONE, Principal
+
+if TYPE_CHECKING:
+    import jwt
 
 
 class SignInFailed(BotError):
@@ -230,6 +232,8 @@ def signing_keys(document: Mapping[str, object]) -> Sequence[SigningKey]:
 
 def key_id(token: str) -> str | None:
     """Return the ``kid`` of a token's header, if any. Raises SignInRefused: other algorithm."""
+    import jwt
+
     try:
         header = jwt.get_unverified_header(token)
     except jwt.PyJWTError as error:
@@ -242,6 +246,8 @@ def key_id(token: str) -> str | None:
 
 def verified_claims(token: str, key: SigningKey, expected: ExpectedToken) -> Claims:
     """Verify a token and return its claims. Raises SignInRefused."""
+    import jwt
+
     try:
         claims: dict[str, object] = jwt.decode(
             token,
@@ -274,6 +280,8 @@ def _check_party(claims: Claims, client_id: str) -> None:
 
 
 def _signing_key(described: object) -> SigningKey | None:
+    import jwt
+
     if not isinstance(described, dict) or described.get("use", "sig") != "sig":
         return None
     try:
