@@ -150,5 +150,6 @@ def merged(spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def _adjoins(one: Span, other: Span) -> bool:
-    between = one.chunk.text[one.end : other.start]
-    return one.chunk.id == other.chunk.id and one.end <= other.start and not between.strip()
+    if one.chunk.id != other.chunk.id or one.end > other.start:
+        return False
+    return not one.chunk.text[one.end : other.start].strip()

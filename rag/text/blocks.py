@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rag.text.sentences import TextBlock, blocks_of, is_heading, split_units
 from rag.types import Chunk
@@ -20,8 +20,7 @@ _LONGEST_LABEL = 120
 _PieceKind = Literal["heading", "paragraph", "item", "row", "rule", "code"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A span of a chunk's text: ``chunk.text[start:end]``."""
 
     chunk: Chunk
@@ -56,8 +55,7 @@ class Block:
     numbers: tuple[int | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A run of lines; ``indent`` and ``number`` are set for list items only."""
 
     kind: _PieceKind
@@ -189,7 +187,7 @@ def _with_longer_last(block: Block, span: Span) -> Block:
     """Return a list whose last entry is extended by a span."""
     last = block.entries[-1]
     if last.chunk.id == span.chunk.id:
-        longer = replace(last, end=span.end)
+        longer = last._replace(end=span.end)
         return replace(block, entries=(*block.entries[:-1], longer))
     return replace(block, entries=(*block.entries, span), numbers=(*block.numbers, None))
 
@@ -214,7 +212,7 @@ def _rule_off(shown: list[Block | Span], table: Block, rule: Span) -> None:
     first = table.entries[-1] if table.entries else None
     if first is None or first.chunk.id != rule.chunk.id:
         return
-    header = replace(first, end=rule.end)
+    header = first._replace(end=rule.end)
     if len(table.entries) == 1 and table.header is None:
         shown[-1] = replace(table, entries=(), header=header)
     elif first.chunk.text[first.end : rule.start].strip() == "" and not _is_repeat(table, rule):

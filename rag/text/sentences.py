@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["sentence", "item", "row", "code"]
 
@@ -40,7 +39,7 @@ _LONGEST_ABBREVIATION = len("approx")
 _LONGEST_END = 24
 """Number of characters before a sentence's end that are searched for an abbreviation."""
 
-_MARKED = frozenset("[*_`>{|")
+_MARK = re.compile(r"[\[*_`>{|]")
 """A text without any of these has no invisible Markdown."""
 
 HEADING_WORDS = 6
@@ -51,8 +50,7 @@ _LINK = re.compile(r"!?\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)
 _MARKS = re.compile(r"\*\*|__|`|^\s*>\s?|\{:[^}]*\}", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):  # made by the hundred, as TextBlock
     """One sentence, list item, table row or block of code: ``text[start:end]`` of its passage.
 
     ``lead`` is the index, among the passage's units, of the sentence that introduces the list or of
@@ -66,8 +64,7 @@ class Unit:
     header: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextBlock:
+class TextBlock(NamedTuple):
     """A block of consecutive lines; ``indent`` is set for list items only."""
 
     kind: Literal["paragraph", "item", "row", "rule", "code", "heading"]
@@ -78,7 +75,7 @@ class TextBlock:
 
 def without_markdown(text: str) -> str:
     """Return a text without Markdown marks and link targets, as a reader sees it."""
-    if _MARKED.isdisjoint(text):
+    if not _MARK.search(text):
         return text.strip()
     return _MARKS.sub("", _LINK.sub(r"\1", text)).replace("|", " ").strip()
 
@@ -106,7 +103,7 @@ def split_units(text: str) -> tuple[Unit, ...]:
             items = [(indent, at) for indent, at in items if indent < block.indent]
             above = items[-1][1] if items else lead
             items.append((block.indent, len(units)))
-            units.extend(replace(unit, lead=above) for unit in _item_units(text, block))
+            units.extend(unit._replace(lead=above) for unit in _item_units(text, block))
         elif block.kind == "row":
             above = header
             header = len(units) if header is None else header
@@ -138,7 +135,7 @@ def blocks_of(text: str) -> Iterator[TextBlock]:
         end = start + len(line)
         kind = _kind(line)
         if kind == "text" and open_block:
-            open_block = replace(open_block, end=end)
+            open_block = open_block._replace(end=end)
             continue
         if open_block:
             yield open_block
@@ -183,7 +180,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def _item_units(text: str, block: TextBlock) -> list[Unit]:
     if len(without_markdown(text[block.start : block.end]).split()) <= LONG_ITEM_WORDS:
         return _trimmed(text, "item", block)
-    return [replace(unit, kind="item") for unit in _sentences(text, block)]
+    return [unit._replace(kind="item") for unit in _sentences(text, block)]
 
 
 def _code_units(text: str, block: TextBlock, lead: int | None) -> list[Unit]:

@@ -44,7 +44,9 @@ _STOP_WORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order, in lower case, without mentions of people."""
-    return _WORD.findall(_MENTION.sub(" ", text).lower().replace("\u2019", "'"))
+    # Most texts mention nobody, and looking for it takes a fifth of the time.
+    plain = _MENTION.sub(" ", text) if "<" in text else text
+    return _WORD.findall(plain.lower().replace("\u2019", "'"))
 
 
 def content_words(text: str) -> list[str]:

@@ -38,6 +38,7 @@ from rag.index.embedded.schema import SCHEMA
 from rag.pipeline import Pipeline
 from rag.types import Fingerprint, Page, Vectors
 from tests.bench.aims import Aim, machine_scale, print_aims
+from tests.bench.answering import collect_as_served
 from tests.fakes.builders import ALL, chunk, message
 from tests.fakes.durable_inbox import inbox_over, running
 
@@ -168,6 +169,7 @@ async def run(chunks: int, questions: int) -> dict[str, float]:
                 desk=desk_over(index, embedder),
             )
             async with running(opened) as inbox:
+                collect_as_served()
                 times = await measure(inbox, questions)
         finally:
             await store.close()

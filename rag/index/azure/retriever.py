@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -199,7 +199,7 @@ def _ranks(ids: Sequence[str], scores: Sequence[float | None]) -> Mapping[int, i
 
 def _reranked(fused: Sequence[Ranked], scores: Sequence[float | None]) -> list[Ranked]:
     judged = [
-        replace(place, score=1.0 + round(score / _BEST_RERANKED, _DIGITS))
+        place._replace(score=1.0 + round(score / _BEST_RERANKED, _DIGITS))
         for place in fused
         for score in [scores[place.candidate.chunk]]
         if score is not None
