@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import Connection, bindparam, create_engine, event, text
+from sqlalchemy import Connection, String, bindparam, create_engine, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -33,13 +33,13 @@ _BEGUN = text(
 )
 _STILL = text(
     f"SELECT kept.id, kept.epoch FROM interactions AS kept WHERE {_UNFINISHED} AND kept.id IN :ids"  # noqa: S608 - no words of others
-).bindparams(bindparam("ids", expanding=True))
+).bindparams(bindparam("ids", type_=String, expanding=True))
 _TOLD = text(
     "SELECT kept.id, kept.owner, kept.epoch, kept.status, work.workflow_uuid, "
     "work.status AS work, work.executor_id, work.queue_name "
     "FROM interactions AS kept LEFT JOIN frontdesk_engine.workflow_status AS work "
     "ON substr(work.workflow_uuid, 1, 36) = kept.id WHERE kept.id IN :ids"
-).bindparams(bindparam("ids", expanding=True))
+).bindparams(bindparam("ids", type_=String, expanding=True))
 _MOST_TOLD = 10
 _EXECUTORS = text("SELECT id FROM replicas")
 _ALONE = "local"
