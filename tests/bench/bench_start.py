@@ -3,6 +3,8 @@
 ``python -m tests.bench.bench_start [--starts 5]``
 
 Beside it, in turns, the start of the bare server of other benches, which imports aiohttp, too.
+Both start without ``rich``, which is installed for the tests alone, and which structlog imports
+where it finds it.
 """
 
 from __future__ import annotations
@@ -76,8 +78,10 @@ def _megabytes(pid: int) -> float:
 
 def measure(starts: int) -> tuple[list[Started], list[Started]]:
     """Return the starts of the bare server and of Frontdesk, in turns, after a first of both."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as hidden:
+        (Path(hidden) / "rich.py").write_text("raise ImportError\n", encoding="utf-8")
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        kept["PYTHONPATH"] = hidden
         environment = {**kept, "FRONTDESK_DATA_DIR": folder, "PORT": "0"}
         pairs = [
             (
