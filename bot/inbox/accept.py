@@ -238,7 +238,7 @@ class DurableInbox:
         for orphan in orphans:
             self._leave(orphan.id)
             if orphan.answered:
-                await self._engine.again(orphan)
+                await self._again(orphan)
                 continue
             self._in_flight.enter(orphan.id).kept.set()
             place = (orphan.thread, orphan.person, orphan.channel)

@@ -21,6 +21,7 @@ from bot.domain.messages import Activity, InteractionId, Message, Person, Refusa
 from bot.domain.outcomes import (
     busy_outcome,
     error_code,
+    is_unfinished,
     refused_outcome,
     unavailable_outcome,
     waited_outcome,
@@ -38,6 +39,9 @@ log = structlog.get_logger(__name__)
 
 _ATTEMPTS_TO_LONGEST_PAUSE = 4
 """Attempts after which the pause for an unavailable store grows no longer: 8 seconds."""
+
+_OTHERS_PAUSE_SECONDS = 2.0
+"""Between two looks at work that another process does: well below what its lease lasts."""
 
 _MOST_FAULTS = 8
 """Unexpected errors after which the asker gets an error reply, instead of waiting for ever."""
@@ -159,19 +163,35 @@ class MessageWorker:
         the asker gets a busy reply. Never raises except when cancelled.
         """
         try:
-            interaction = opened or await self._work.claim(interaction_id, self._owner)
-            if interaction is None:
-                return None
-            pause = await self._process(interaction, full=full)
-        except ClaimLost as error:
-            log.info("work.claim_lost", interaction_id=interaction_id, why=str(error))
-            return None
+            pause = await self._run_claimed(interaction_id, opened, full=full)
         except Exception as error:  # noqa: BLE001 - whatever it is, the work is not given up
             return self._postponed(interaction_id, error)
         self._tries.pop(interaction_id, None)
         self._faults.pop(interaction_id, None)
         self._unknown_since.pop(interaction_id, None)
         return pause
+
+    async def _run_claimed(
+        self, interaction_id: InteractionId, opened: Interaction | None, *, full: bool
+    ) -> float | None:
+        interaction = opened or await self._work.claim(interaction_id, self._owner)
+        try:
+            if interaction is not None:
+                return await self._process(interaction, full=full)
+        except ClaimLost as error:
+            log.info("work.claim_lost", interaction_id=interaction_id, why=str(error))
+        return await self._pause_for_others(interaction_id)
+
+    async def _pause_for_others(self, interaction_id: InteractionId) -> float | None:
+        """Return a pause while another process has to answer or post; None when none has to.
+
+        After a death several processes may resume the same work. If those that come too late ended
+        it in the engine, it would be nobody's there, and late when the next process dies.
+        """
+        recorded = await self._work.get(interaction_id)
+        if recorded is None or recorded.withdrawn or not is_unfinished(recorded):
+            return None
+        return _OTHERS_PAUSE_SECONDS
 
     def _postponed(self, interaction_id: InteractionId, error: Exception) -> float:
         """Return the pause before a retry: short while the store is away, else growing."""

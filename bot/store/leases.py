@@ -34,7 +34,7 @@ from bot.store.queries import Prepared, upsert
 from bot.store.tables import InteractionRow, ReplicaRow
 
 LONGEST_HOLD_UP = timedelta(minutes=1)
-"""How long an answer that is not posted delays the next answer of its thread."""
+"""How long an answer that a platform has refused delays the next answer of its thread."""
 
 UNFINISHED = or_(
     InteractionRow.status.in_(("working", "cancelling")),
@@ -136,7 +136,7 @@ def _not_of_others(dialect: str, owner: str | None) -> ColumnElement[bool]:
 def select_has_earlier(interaction: Interaction, dialect: str) -> Prepared[Select[bool]]:
     """Return the query whether an earlier message of the thread is unanswered or not posted.
 
-    An answer that a platform does not accept delays the next one for LONGEST_HOLD_UP at most.
+    An answer that a platform has refused delays the next one for LONGEST_HOLD_UP at most.
     """
     thread = interaction.message.thread
     values: dict[str, object] = {
@@ -157,7 +157,8 @@ def _select_has_earlier(dialect: str) -> Select[bool]:
         if dialect == "postgresql"
         else bindparam("lately", type_=row.finished_at.type)
     )
-    unposted = and_(row.status == "done", row.posted_id.is_(None), row.finished_at > lately)
+    held_up = or_(row.attempts == 0, row.finished_at > lately)
+    unposted = and_(row.status == "done", row.posted_id.is_(None), held_up)
     return select(
         exists().where(
             row.tenant == bindparam("tenant"),

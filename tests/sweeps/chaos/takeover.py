@@ -26,11 +26,16 @@ _PATIENCE_SECONDS = 120.0
 _UNFINISHED = (
     "(kept.status IN ('working', 'cancelling') OR (kept.status = 'done' AND posted_id IS NULL))"
 )
-_BEGUN = text(
+_BEGUN = (
     f"SELECT kept.id, kept.epoch FROM interactions AS kept WHERE {_UNFINISHED} AND kept.id IN ("  # noqa: S608 - no words of others
     "SELECT substr(workflow_uuid, 1, 36) FROM frontdesk_engine.workflow_status "
     "WHERE status = 'PENDING' AND executor_id = :executor)"
 )
+_NOT_OF_OTHERS = (
+    " AND (kept.owner IS NULL OR kept.owner = :executor OR kept.owner NOT IN "
+    "(SELECT id FROM replicas WHERE lease_until > clock_timestamp()))"
+)
+"""Of what several resumed, those that have not claimed it wait until it is done."""
 _STILL = text(
     f"SELECT kept.id, kept.epoch FROM interactions AS kept WHERE {_UNFINISHED} AND kept.id IN :ids"  # noqa: S608 - no words of others
 ).bindparams(bindparam("ids", type_=String, expanding=True))
@@ -77,7 +82,8 @@ class BegunWork:
     def begun_by(self, executor: str) -> Epochs:
         """Return what a process had begun and is neither answered nor taken over."""
         with self._connection() as connection:
-            found = connection.execute(_BEGUN, {"executor": executor})
+            begun = text(_BEGUN if self._alone else _BEGUN + _NOT_OF_OTHERS)
+            found = connection.execute(begun, {"executor": executor})
             return {each.id: each.epoch for each in found}
 
     def untouched(self, begun: Epochs) -> Epochs:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -36,21 +37,22 @@ _MOST_WINDOWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A rate limit: ``burst`` calls at once, then one in every ``seconds``."""
+    """A rate limit: at most ``calls`` in any ``seconds``, all of them at once if need be."""
 
-    burst: int
+    calls: int
     seconds: float
 
 
-POST_RATE = Rate(burst=1, seconds=1.0)
+POST_RATE = Rate(calls=1, seconds=1.0)
 """One message a second in a channel."""
 
-_TIER_2 = Rate(burst=6, seconds=5.0)
-_TIER_3 = Rate(burst=15, seconds=2.0)
-_TIER_4 = Rate(burst=30, seconds=1.0)
-"""Per minute nine tenths of Slack's limits for these tiers: 20, 50 and 100 calls."""
+_TIER_2 = Rate(calls=18, seconds=60.0)
+_TIER_3 = Rate(calls=45, seconds=60.0)
+_TIER_4 = Rate(calls=90, seconds=60.0)
+"""Nine tenths of Slack's limits for these tiers: 20, 50 and 100 calls a minute. Slack allows
+bursts, and dozens of posts are looked up at once after a server died."""
 
-_FREE = Rate(burst=1, seconds=0.0)  # Methods without an entry below are not paced.
+_FREE = Rate(calls=1, seconds=0.0)  # Methods without an entry below are not paced.
 _RATES = {
     "agents.sessions.setStatus": _TIER_3,
     "assistant.threads.setStatus": _TIER_4,
@@ -78,9 +80,9 @@ _RATES = {
 
 @dataclass(slots=True)
 class _RateWindow:
-    """When the next call is due without a burst, until when Slack bars calls, and who waits."""
+    """When the latest calls were made, until when Slack bars calls, and who waits."""
 
-    due: float = 0.0
+    made_at: deque[float] = field(default_factory=deque)
     held_until: float = 0.0
     queue: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -148,12 +150,15 @@ def _rate(method: str) -> Rate:
 
 
 def _wait(rate: Rate, window: _RateWindow, now: float) -> float:
-    early = window.due - (rate.burst - 1) * rate.seconds
+    full = len(window.made_at) >= rate.calls
+    early = window.made_at[-rate.calls] + rate.seconds if full else 0.0
     return max(early, window.held_until) - now
 
 
 def _count(rate: Rate, window: _RateWindow, now: float) -> None:
-    window.due = max(window.due, now) + rate.seconds
+    window.made_at.append(now)
+    while len(window.made_at) > rate.calls:
+        window.made_at.popleft()
 
 
 ApiCall = Callable[[], Awaitable[AsyncSlackResponse]]

@@ -165,6 +165,19 @@ async def test_an_earlier_message_holds_a_later_one_until_it_is_posted_or_for_a_
     assert not await store.work.behind(later)
 
 
+async def test_a_reply_that_no_platform_has_refused_holds_later_ones_for_longer(
+    store: Store,
+) -> None:
+    first = await record_answer(store, numbered(1), "one")
+    later = await store.work.open(numbered(2), OWNER)
+    async with store.transactions.writing() as connection:
+        before = datetime.now(UTC) - LONGEST_HOLD_UP
+        await connection.execute(
+            update(InteractionRow).where(InteractionRow.id == first.id).values(finished_at=before)
+        )
+    assert await store.work.behind(later)
+
+
 async def test_leases_are_told_apart_by_the_databases_clock(store: Store) -> None:
     await store.replicas.prolong("living", seconds=60)
     await store.replicas.prolong("dead", seconds=0)

@@ -153,12 +153,12 @@ async def test_a_turn_that_takes_too_long_to_come_is_given_up_and_nothing_is_sen
         return cast("AsyncSlackResponse", {})
 
     caller = ApiCaller(never)
-    for _ in range(30):
+    for _ in range(90):
         await caller.call("users.info", send, turn_seconds=0.01)
     for _ in range(2):
         with pytest.raises(RateLimited):
             await caller.call("users.info", send, turn_seconds=0.01)
-    assert len(sent) == 30
+    assert len(sent) == 90
 
 
 POST, UPDATE = "chat.postMessage", "chat.update"
