@@ -248,8 +248,8 @@ class DurableInbox:
     async def _again(self, orphan: Unfinished) -> None:
         """Begin an orphan in its turn, unless another process has taken it up meanwhile.
 
-        Its run here would end at once, and end the engine's work in the other: what is not under
-        way any more is not resumed when that process dies, but waits for its turn once more.
+        Resumed here, its work in the engine would be this process's: then it is not known to be
+        begun by the other, and is not resumed at once when that process dies.
         """
         if await self._worklist.is_free(orphan.id, self._owner):
             await self._engine.again(orphan)

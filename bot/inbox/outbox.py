@@ -27,9 +27,6 @@ from bot.observability.tracing import deliver_span
 log = structlog.get_logger(__name__)
 
 _DEADLINE_SECONDS = 60.0
-_LOOK_UP_DEADLINE_SECONDS = 300.0
-"""With a look-up: after a death many are made, each in its turn within the rate limit."""
-
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 300.0
 _LEASE_CHECK_SECONDS = 0.5
@@ -155,9 +152,8 @@ class ReplyOutbox:
             with_public_links(outcome, self._public_url),
             _visible_placeholder(interaction.placeholder),
         )
-        seconds = _LOOK_UP_DEADLINE_SECONDS if again else _DEADLINE_SECONDS
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(_DEADLINE_SECONDS):
                 if outcome.silent or message.shadow:
                     await _clear_progress(channel, delivery)
                     return _unposted_ref(interaction)
@@ -167,7 +163,7 @@ class ReplyOutbox:
                     return posted or await channel.deliver(ready)
         except TimeoutError as error:
             raise DeliveryFailed(
-                f"{channel.platform} did not answer within {seconds:.0f} s."
+                f"{channel.platform} did not answer within {_DEADLINE_SECONDS:.0f} s."
             ) from error
 
     async def _with_placeholder(

@@ -39,9 +39,10 @@ class Worklist(Protocol):
         ...
 
     async def behind(self, interaction: Interaction) -> bool:
-        """Return whether an earlier message of the same thread is unanswered.
+        """Return whether an earlier message of the same thread is unanswered or not posted.
 
-        One whose reply a platform has refused for a minute does not count any more.
+        One whose reply could not be posted for a minute, or was not tried for five, does not count
+        any more.
         """
         ...
 

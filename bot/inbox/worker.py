@@ -40,8 +40,8 @@ log = structlog.get_logger(__name__)
 _ATTEMPTS_TO_LONGEST_PAUSE = 4
 """Attempts after which the pause for an unavailable store grows no longer: 8 seconds."""
 
-_OTHERS_PAUSE_SECONDS = 2.0
-"""Between two looks at work that another process does: well below what its lease lasts."""
+_OTHERS_PAUSE_SECONDS = 3.0
+"""Between two looks at work that another process does: less than its lease lasts."""
 
 _MOST_FAULTS = 8
 """Unexpected errors after which the asker gets an error reply, instead of waiting for ever."""

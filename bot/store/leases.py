@@ -34,7 +34,10 @@ from bot.store.queries import Prepared, upsert
 from bot.store.tables import InteractionRow, ReplicaRow
 
 LONGEST_HOLD_UP = timedelta(minutes=1)
-"""How long an answer that a platform has refused delays the next answer of its thread."""
+"""How long an answer that could not be posted delays the next answer of its thread."""
+
+LONGEST_TURN = timedelta(minutes=5)
+"""The same of an answer that was not tried yet, as it waits for its turn or a look-up."""
 
 UNFINISHED = or_(
     InteractionRow.status.in_(("working", "cancelling")),
@@ -136,7 +139,8 @@ def _not_of_others(dialect: str, owner: str | None) -> ColumnElement[bool]:
 def select_has_earlier(interaction: Interaction, dialect: str) -> Prepared[Select[bool]]:
     """Return the query whether an earlier message of the thread is unanswered or not posted.
 
-    An answer that a platform has refused delays the next one for LONGEST_HOLD_UP at most.
+    An answer that could not be posted delays the next one for LONGEST_HOLD_UP at most, one that
+    was not tried yet for LONGEST_TURN.
     """
     thread = interaction.message.thread
     values: dict[str, object] = {
@@ -146,18 +150,23 @@ def select_has_earlier(interaction: Interaction, dialect: str) -> Prepared[Selec
     }
     if dialect != "postgresql":
         values["lately"] = datetime.now(UTC) - LONGEST_HOLD_UP
+        values["untried_since"] = datetime.now(UTC) - LONGEST_TURN
     return _select_has_earlier(dialect), values
 
 
 @cache
 def _select_has_earlier(dialect: str) -> Select[bool]:
     row = InteractionRow
-    lately = (
-        lease_clock(dialect, -LONGEST_HOLD_UP)
+    lately, untried_since = (
+        (lease_clock(dialect, -LONGEST_HOLD_UP), lease_clock(dialect, -LONGEST_TURN))
         if dialect == "postgresql"
-        else bindparam("lately", type_=row.finished_at.type)
+        else (
+            bindparam("lately", type_=row.finished_at.type),
+            bindparam("untried_since", type_=row.finished_at.type),
+        )
     )
-    held_up = or_(row.attempts == 0, row.finished_at > lately)
+    untried = and_(row.attempts == 0, row.finished_at > untried_since)
+    held_up = or_(untried, row.finished_at > lately)
     unposted = and_(row.status == "done", row.posted_id.is_(None), held_up)
     return select(
         exists().where(
@@ -194,9 +203,11 @@ class StoredReplicas:
         await self._transactions.execute(statement, lasting=False)
 
     async def release(self, replica: str) -> None:
-        """Delete the lease of a process, so that others take over its work at once."""
+        """End the lease of a process, so that others take over its work at once."""
+        ended = lease_clock(self._transactions.dialect)
         await self._transactions.execute(
-            delete(ReplicaRow).where(ReplicaRow.id == replica), lasting=False
+            update(ReplicaRow).where(ReplicaRow.id == replica).values(lease_until=ended),
+            lasting=False,
         )
 
     async def bury(self, replica: str) -> None:

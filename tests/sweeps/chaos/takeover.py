@@ -31,11 +31,14 @@ _BEGUN = (
     "SELECT substr(workflow_uuid, 1, 36) FROM frontdesk_engine.workflow_status "
     "WHERE status = 'PENDING' AND executor_id = :executor)"
 )
-_NOT_OF_OTHERS = (
-    " AND (kept.owner IS NULL OR kept.owner = :executor OR kept.owner NOT IN "
-    "(SELECT id FROM replicas WHERE lease_until > clock_timestamp()))"
+_OWNED_BY = (  # no words of others in it, as above
+    " AND (kept.owner IS NULL OR kept.owner = :executor OR kept.owner NOT IN "  # noqa: S608
+    "(SELECT id FROM replicas WHERE lease_until > clock_timestamp())) "
+    f"UNION SELECT kept.id, kept.epoch FROM interactions AS kept WHERE {_UNFINISHED} "
+    "AND kept.owner = :executor AND kept.id IN "
+    "(SELECT substr(workflow_uuid, 1, 36) FROM frontdesk_engine.workflow_status)"
 )
-"""Of what several resumed, those that have not claimed it wait until it is done."""
+"""Of what several resumed, one has claimed it, and the others wait until it is done."""
 _STILL = text(
     f"SELECT kept.id, kept.epoch FROM interactions AS kept WHERE {_UNFINISHED} AND kept.id IN :ids"  # noqa: S608 - no words of others
 ).bindparams(bindparam("ids", type_=String, expanding=True))
@@ -82,7 +85,7 @@ class BegunWork:
     def begun_by(self, executor: str) -> Epochs:
         """Return what a process had begun and is neither answered nor taken over."""
         with self._connection() as connection:
-            begun = text(_BEGUN if self._alone else _BEGUN + _NOT_OF_OTHERS)
+            begun = text(_BEGUN if self._alone else _BEGUN + _OWNED_BY)
             found = connection.execute(begun, {"executor": executor})
             return {each.id: each.epoch for each in found}
 

@@ -42,6 +42,11 @@ class Rate:
     calls: int
     seconds: float
 
+    @property
+    def two_thirds(self) -> Rate:
+        """The rate with two thirds of the calls, rounded up."""
+        return Rate(-(-2 * self.calls // 3), self.seconds)
+
 
 POST_RATE = Rate(calls=1, seconds=1.0)
 """One message a second in a channel."""
@@ -111,9 +116,12 @@ class RateLimiter:
         await self._waited(method, self._window(method, channel))
 
     def try_acquire(self, method: str, channel: str = "") -> bool:
-        """Count a call and return True, or return False if it had to wait."""
+        """Count a call and return True, or return False if it had to wait.
+
+        A third of the calls is left to callers that wait: what may be left out delays no others.
+        """
         window, now = self._window(method, channel), self._clock()
-        if window.queue.locked() or _wait(_rate(method), window, now) > 0:
+        if window.queue.locked() or _wait(_rate(method).two_thirds, window, now) > 0:
             return False
         _count(_rate(method), window, now)
         return True

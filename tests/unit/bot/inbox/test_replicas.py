@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from bot.app.worker import BuiltInbox
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
+from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId, Message
 from bot.inbox.heartbeat import Lease
 from bot.inbox.worker import WorkLimits
@@ -28,6 +29,7 @@ from tests.fakes.builders import message
 from tests.fakes.durable_inbox import (
     SOON,
     inbox_over,
+    record_answer,
     running,
     stored_interaction,
     wait_for_interaction,
@@ -354,6 +356,28 @@ async def test_an_orphan_that_another_took_up_meanwhile_is_left_to_it(
     await until(lambda: last.interaction_id in engine.begun)
     assert f"{ID}:1" not in engine.begun
     assert opened.inbox.busy == 1
+
+
+async def test_an_answered_orphan_that_another_took_up_is_left_to_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = IdleEngine()
+    opened = inbox_over(store, engine=engine, alone=False)
+    opened.inbox.open()
+    await record_answer(store, ASKED, "answered", owner="dead")
+    listed = store.work.unfinished
+
+    async def listed_late(owner: str | None = None) -> Sequence[Unfinished]:
+        orphans = await listed(owner)
+        await store.replicas.prolong("other", seconds=60)
+        assert await store.work.claim(ID, "other")
+        return orphans
+
+    monkeypatch.setattr(store.work, "unfinished", listed_late)
+
+    await opened.inbox.adopt()
+
+    assert engine.begun == []
 
 
 async def test_work_that_is_under_way_is_not_taken_up_twice(store: Store) -> None:

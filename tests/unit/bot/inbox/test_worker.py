@@ -224,7 +224,7 @@ async def test_who_loses_the_claim_in_mid_work_records_and_posts_nothing(store: 
     await inbox.accept(ASKED)
 
     with capture_logs() as logs:
-        await inbox.run(ID)
+        assert await inbox.run(ID), "it is looked at again"
 
     assert "work.claim_lost" in [line["event"] for line in logs]
     kept = await stored_interaction(store, ID)
@@ -291,7 +291,7 @@ async def test_a_lease_that_runs_out_while_a_reply_is_posted_stops_it(
     async with running(opened) as inbox:
         await inbox.accept(ASKED)
         with capture_logs() as logs:
-            await inbox.run(ID)
+            assert await inbox.run(ID), "it is looked at again"
 
     assert posting.is_set()
     assert "work.claim_lost" in [line["event"] for line in logs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import update
@@ -11,7 +11,7 @@ from sqlalchemy import update
 from bot.domain.interactions import Claim, PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.store.database import Store
-from bot.store.leases import LONGEST_HOLD_UP
+from bot.store.leases import LONGEST_HOLD_UP, LONGEST_TURN
 from bot.store.tables import InteractionRow
 from tests.fakes.bot_ports import generic_outcome
 from tests.fakes.builders import message
@@ -165,17 +165,16 @@ async def test_an_earlier_message_holds_a_later_one_until_it_is_posted_or_for_a_
     assert not await store.work.behind(later)
 
 
-async def test_a_reply_that_no_platform_has_refused_holds_later_ones_for_longer(
-    store: Store,
+@pytest.mark.parametrize(("ago", "held"), [(LONGEST_HOLD_UP, True), (LONGEST_TURN, False)])
+async def test_a_reply_that_was_not_tried_yet_holds_later_ones_for_longer(
+    store: Store, ago: timedelta, *, held: bool
 ) -> None:
     first = await record_answer(store, numbered(1), "one")
     later = await store.work.open(numbered(2), OWNER)
+    ended = update(InteractionRow).where(InteractionRow.id == first.id)
     async with store.transactions.writing() as connection:
-        before = datetime.now(UTC) - LONGEST_HOLD_UP
-        await connection.execute(
-            update(InteractionRow).where(InteractionRow.id == first.id).values(finished_at=before)
-        )
-    assert await store.work.behind(later)
+        await connection.execute(ended.values(finished_at=datetime.now(UTC) - ago))
+    assert await store.work.behind(later) == held
 
 
 async def test_leases_are_told_apart_by_the_databases_clock(store: Store) -> None:
@@ -190,7 +189,7 @@ async def test_leases_are_told_apart_by_the_databases_clock(store: Store) -> Non
     await store.replicas.release("living")
     await store.replicas.release("living")
     assert await store.replicas.living() == ["dead"]
-    assert await store.replicas.dead() == []
+    assert await store.replicas.dead() == ["living"], "what it had begun is resumed by others"
 
 
 async def test_a_lease_runs_out_by_itself(store: Store) -> None:

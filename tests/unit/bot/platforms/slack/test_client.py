@@ -241,6 +241,16 @@ async def test_what_may_be_skipped_is_told_that_there_is_no_room(
     assert not clock.waits
 
 
+async def test_what_may_be_skipped_leaves_a_third_of_the_calls_to_others(
+    pacing: RateLimiter, clock: Clock
+) -> None:
+    skipped = [pacing.try_acquire(UPDATE) for _ in range(100)]
+    assert skipped.count(True) == 30
+    for _ in range(15):
+        await pacing.acquire(UPDATE)
+    assert not clock.waits
+
+
 async def test_whoever_asked_first_goes_first_also_when_one_gives_up() -> None:
     clock, gate = Clock(), asyncio.Event()
     went: list[int] = []
