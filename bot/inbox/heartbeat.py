@@ -221,7 +221,9 @@ class InboxSupervisor:
         for replica in dead:
             await self._replicas.bury(replica)
         if dead or adopted:
-            log.warning("inbox.taken_over", replicas=len(dead), interactions=adopted)
+            # A server that was stopped and left nothing is no trouble.
+            note = log.warning if adopted else log.info
+            note("inbox.taken_over", replicas=len(dead), interactions=adopted)
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[None]]) -> None:
