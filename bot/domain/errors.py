@@ -9,6 +9,7 @@
     - RecordRefused        ... because the value violates the schema: a defect
   - FeedbackInvalid        feedback with a value that is not allowed
   - DeliveryFailed         a platform did not accept the reply; a retry may succeed
+    - RateLimited          ... because of its rate limit, and did nothing
     - DeliveryRefused      ... and a retry will not succeed either
   - AskerUnknown           a platform can't identify the asker now; a retry may succeed
   - ClaimLost              another process works on the interaction, or it was withdrawn
@@ -69,6 +70,10 @@ class DeliveryFailed(BotError):
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class RateLimited(DeliveryFailed):
+    """The platform's rate limit is reached, so that it did nothing; earlier calls may have."""
 
 
 class DeliveryRefused(DeliveryFailed):

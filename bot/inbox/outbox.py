@@ -15,7 +15,14 @@ from typing import Any
 
 import structlog
 
-from bot.domain.errors import ClaimLost, DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.errors import (
+    BotError,
+    ClaimLost,
+    DeliveryFailed,
+    DeliveryRefused,
+    RateLimited,
+    StoreUnavailable,
+)
 from bot.domain.interactions import Delivery, Interaction, Outcome, PostedRef
 from bot.domain.messages import Activity, InteractionId, Message, Platform, Stage
 from bot.domain.ports import Channel, OpensPlaceholders, TakesTurns, Withdraws
@@ -111,6 +118,13 @@ class ReplyOutbox:
             return None
         except DeliveryFailed as error:
             return await self._later(interaction, error)
+        except BotError:
+            raise
+        except Exception as error:  # a defect of ours must not be retried for ever
+            log.exception("delivery.defect", interaction_id=interaction.id)
+            return await self._later(
+                interaction, DeliveryFailed(f"{type(error).__name__}; see the log.")
+            )
         recorded = await self._work.posted(interaction.id, ref)
         if recorded.withdrawn:
             # With the original message: the recorded one may no longer hold the place to reply to.
@@ -266,8 +280,16 @@ class ReplyOutbox:
             raise ClaimLost("This process's lease has run out. Another one takes over.")
 
     async def _later(self, interaction: Interaction, error: DeliveryFailed) -> float | None:
-        attempts = interaction.attempts + 1
-        await self._work.unposted(interaction)
+        """Return the pause before the next attempt, or give up and return None.
+
+        A rate limit is no failed attempt: the pause does not grow, and later replies of the thread
+        wait as for one that was not tried. That posting was begun stays recorded, as a part of the
+        reply may be there.
+        """
+        attempts = max(1, interaction.attempts)
+        if not isinstance(error, RateLimited):
+            attempts = interaction.attempts + 1
+            await self._work.unposted(interaction)
         since = interaction.finished_at or interaction.created_at
         if datetime.now(UTC) - since > self._patience:
             await self._give_up(interaction, str(error))

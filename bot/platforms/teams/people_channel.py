@@ -23,7 +23,7 @@ from bot.domain.cases import (
     expert_of,
     mark_card_thread,
 )
-from bot.domain.errors import ActRefused, DeliveryRefused, StoreUnavailable
+from bot.domain.errors import ActRefused, DeliveryRefused, RateLimited, StoreUnavailable
 from bot.domain.handoff import as_list_only, people_channel
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message, Person
@@ -47,7 +47,7 @@ from bot.platforms.teams.case_card import (
     words_in,
 )
 from bot.platforms.teams.client.api import TeamsClient
-from bot.platforms.teams.client.errors import Gone, NotPermitted, RateLimited
+from bot.platforms.teams.client.errors import Gone, NotPermitted
 from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.notices import reminder_message
 from bot.platforms.teams.payloads.actions import CASE_ACTIONS, Press

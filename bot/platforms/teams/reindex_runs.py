@@ -21,7 +21,7 @@ from bot.chat.commands.run_leases import RunLease
 from bot.chat.commands.run_message import NotTaken
 from bot.chat.commands.run_status import RunStatus
 from bot.chat.commands.types import CommandCaller, ReindexRequest
-from bot.domain.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed, RateLimited
 from bot.domain.interactions import PostedRef
 from bot.domain.markdown import clip
 from bot.domain.messages import Message, Person, Thread
@@ -29,7 +29,6 @@ from bot.domain.ports import Introduces
 from bot.domain.texts import join_texts, tr
 from bot.platforms.teams.channel import TeamsChannel
 from bot.platforms.teams.client.api import TeamsClient
-from bot.platforms.teams.client.errors import RateLimited
 from bot.platforms.teams.dispatch import Dispatch
 from bot.platforms.teams.members import COMMAND_SPELLING
 from bot.platforms.teams.payloads.actions import CANCEL_RUN, Press

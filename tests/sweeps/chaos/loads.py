@@ -244,6 +244,7 @@ async def _set_up(
                 forgetful=load.forgetful,
                 plain=load.plain,
                 again=load.again,
+                strict_rates=True,
                 **settings,
             )
         )

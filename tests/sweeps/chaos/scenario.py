@@ -95,12 +95,13 @@ async def running_system(
     forgetful: bool = False,
     plain: bool = True,
     again: Again = SOON_AGAIN,
+    strict_rates: bool = False,
     **settings: str,
 ) -> AsyncIterator[RunningSystem]:
     """Set up Slack, the wire to it and the means to start servers; all ends with the block."""
     timeline = Timeline()
     async with AsyncExitStack() as closing:
-        slack = await closing.enter_async_context(FakeSlack().serving())
+        slack = await closing.enter_async_context(FakeSlack(strict_rates=strict_rates).serving())
         slack.people |= {each.id: each for each in colleagues()}
         made = SlackConnection(slack.url, draw, forgetful=forgetful)
         wire = await closing.enter_async_context(made.serving())

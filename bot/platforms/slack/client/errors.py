@@ -2,7 +2,7 @@
 
 - bot.domain.errors.DeliveryFailed
   - FormRefused       Slack rejects these blocks; a plainer form may pass
-  - RateLimited       Slack did nothing; retry after a while
+  - bot.domain.errors.RateLimited
   - ResultUnknown     Slack may have done it and did not say so
   - NotPermitted      Slack refused and did nothing; somebody can fix the cause
   - bot.domain.errors.DeliveryRefused
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.domain.errors import DeliveryFailed, DeliveryRefused, retry_after_seconds
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, RateLimited, retry_after_seconds
 
 _TOO_LONG = frozenset({"msg_blocks_too_long", "msg_too_long"})
 
@@ -48,10 +48,6 @@ class FormRefused(DeliveryFailed):
 
 class FormsRefused(DeliveryRefused):
     """Slack rejects every form of a message."""
-
-
-class RateLimited(DeliveryFailed):
-    """Slack's rate limit is reached; ``retry_after_seconds`` is how long to wait."""
 
 
 class ResultUnknown(DeliveryFailed):

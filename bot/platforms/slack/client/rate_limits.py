@@ -17,11 +17,10 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.domain.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed, RateLimited
 from bot.platforms.slack.client.errors import (
     USUAL_WAIT_SECONDS,
     NotPermitted,
-    RateLimited,
     error_from_response,
     rate_limited,
     result_unknown,

@@ -10,7 +10,7 @@ from typing import Literal
 import structlog
 
 from bot.domain.concurrency import BackgroundTasks
-from bot.domain.errors import DeliveryFailed
+from bot.domain.errors import DeliveryFailed, RateLimited
 from bot.domain.messages import Message, Thread
 from bot.platforms.slack.client.api import SlackClient
 from bot.platforms.slack.client.errors import (
@@ -18,7 +18,6 @@ from bot.platforms.slack.client.errors import (
     THREAD_ERRORS,
     NeverPermitted,
     NotPermitted,
-    RateLimited,
 )
 from bot.platforms.slack.client.rate_limits import PATIENCE_SECONDS
 from bot.platforms.slack.payloads.events import came_by_shortcut

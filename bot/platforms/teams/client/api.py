@@ -6,14 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from bot.domain.errors import DeliveryRefused, StoreUnavailable
+from bot.domain.errors import DeliveryRefused, RateLimited, StoreUnavailable
 from bot.platforms.teams.client.connector import Connector, ConnectorRequest
 from bot.platforms.teams.client.conversations import Conversations, Removals
 from bot.platforms.teams.client.errors import (
     BotRemoved,
     Gone,
     NotReached,
-    RateLimited,
     Unavailable,
 )
 from bot.platforms.teams.client.rate_limits import (

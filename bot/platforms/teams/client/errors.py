@@ -3,7 +3,7 @@
 - bot.domain.errors.BotError
   - KeysUnavailable     the keys that tokens are signed with cannot be fetched
   - bot.domain.errors.DeliveryFailed
-    - RateLimited       Teams did nothing; retry after a while
+    - bot.domain.errors.RateLimited
     - NotPermitted      Teams did nothing; an administrator can grant the permission
     - NoToken           Teams was not called: Microsoft issues no token to the bot
     - NotReached        Teams was not called: there is no connection to it
@@ -19,16 +19,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from bot.domain.errors import BotError, DeliveryFailed, DeliveryRefused, retry_after_seconds
+from bot.domain.errors import (
+    BotError,
+    DeliveryFailed,
+    DeliveryRefused,
+    RateLimited,
+    retry_after_seconds,
+)
 from bot.platforms.teams.payloads.activity import Body, text_at
 
 
 class KeysUnavailable(BotError):
     """The signing keys cannot be fetched."""
-
-
-class RateLimited(DeliveryFailed):
-    """Teams' rate limit is exceeded; retry after ``retry_after_seconds``."""
 
 
 class NotPermitted(DeliveryFailed):

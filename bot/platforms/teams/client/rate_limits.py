@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bot.platforms.teams.client.errors import RateLimited
+from bot.domain.errors import RateLimited
 from rag.types import BoundedDict
 
 Pause = Callable[[float], Awaitable[None]]

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from bot.domain.errors import DeliveryFailed, DeliveryRefused, StoreUnavailable
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, RateLimited, StoreUnavailable
 from bot.domain.interactions import Delivery, PostedRef
 from bot.domain.messages import InteractionId, Message
 from bot.domain.ports import Notes
@@ -23,7 +23,6 @@ from bot.platforms.teams.client.errors import (
     NoToken,
     NotPermitted,
     NotReached,
-    RateLimited,
 )
 from bot.platforms.teams.messages.streams import Streams, stream_id_of
 from bot.platforms.teams.payloads.activity import Json

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import pytest
@@ -18,6 +19,7 @@ from bot.domain.errors import (
     ClaimLost,
     DeliveryFailed,
     DeliveryRefused,
+    RateLimited,
     StoreUnavailable,
 )
 from bot.domain.interactions import Claim, Interaction, Outcome, PostedRef
@@ -327,6 +329,35 @@ async def test_a_reply_that_is_not_taken_is_tried_again_after_growing_pauses(
     assert (await stored_interaction(store, ID)).attempts == 5
     assert await inbox.run(ID) is None
     assert (board.posted, desk.handled) == (1, ["hello"])
+
+
+async def test_a_rate_limit_is_no_failed_attempt_but_posting_was_begun(store: Store) -> None:
+    limited = RateLimited("Slow down.", retry_after_seconds=3.0)
+    board = ScriptedPlatform(*[limited] * 5)
+    inbox = by_hand(store, board)
+    await inbox.accept(ASKED)
+
+    assert [await inbox.run(ID) for _ in range(5)] == [3.0] * 5
+
+    kept = await stored_interaction(store, ID)
+    assert (kept.attempts, kept.posting) == (0, True)
+    assert await inbox.run(ID) is None
+    assert (board.posted, board.found) == (1, 5)
+
+
+async def test_a_defect_while_posting_is_retried_as_a_failed_attempt(store: Store) -> None:
+    board = ScriptedPlatform(*[ZeroDivisionError("secret")] * 2)
+    inbox = by_hand(store, board)
+    await inbox.accept(ASKED)
+
+    assert await inbox.run(ID)
+    assert (await stored_interaction(store, ID)).attempts == 1
+
+    await sql(store, finished_at=datetime.now(UTC) - timedelta(days=2))
+    assert await inbox.run(ID) is None
+    kept = await stored_interaction(store, ID)
+    assert kept.status == "failed"
+    assert "secret" not in kept.failure
 
 
 async def test_the_pauses_have_an_end(store: Store) -> None:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.domain import handoff
-from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, RateLimited
 from bot.domain.messages import Activity, Stage
 from bot.domain.settings import Settings
 from bot.platforms.slack.channel import SlackChannel, connect
-from bot.platforms.slack.client.errors import RateLimited, ResultUnknown
+from bot.platforms.slack.client.errors import ResultUnknown
 from bot.platforms.slack.client.posting import RefusedBlocks
 from bot.platforms.slack.client.rate_limits import ApiCaller, RateLimiter
 from bot.platforms.slack.rendering import MessageForm

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, RateLimited
 from bot.domain.settings import Settings
 from bot.platforms.teams.channel import TeamsChannel, connect
 from bot.platforms.teams.client import connector
@@ -19,7 +19,6 @@ from bot.platforms.teams.client.errors import (
     BotRemoved,
     Gone,
     NotReached,
-    RateLimited,
     StreamRefused,
     Unavailable,
 )

@@ -15,7 +15,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from pydantic import SecretStr
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.domain.errors import DeliveryFailed, DeliveryRefused
+from bot.domain.errors import DeliveryFailed, DeliveryRefused, RateLimited
 from bot.domain.handoff import HANDOFF_OFFER
 from bot.domain.interactions import Delivery, Response
 from bot.domain.messages import Message
@@ -23,7 +23,6 @@ from bot.domain.settings import Settings
 from bot.domain.settings_loading import load_settings
 from bot.platforms.slack.channel import SlackChannel, connect
 from bot.platforms.slack.client.api import SlackClient
-from bot.platforms.slack.client.errors import RateLimited
 from bot.platforms.slack.payloads.events import is_command
 from bot.platforms.slack.payloads.response_urls import ResponseUrls
 from bot.platforms.slack.rendering import MessageForm, section
