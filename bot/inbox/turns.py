@@ -261,10 +261,10 @@ class Turns:
 
     @contextmanager
     def lent(self, interaction_id: InteractionId) -> Iterator[None]:
-        """Give the place to others in the block, in which the question waits for another's end.
+        """Give the place to others in the block, in which the question waits for something else.
 
         Else all places could be taken by questions that wait for one that has none, perhaps an
-        earlier one of the same thread that came to this process later.
+        earlier one of the same thread that came to this process later, or for their platform.
         """
         held = interaction_id in self._under_way
         self.ended(interaction_id)

@@ -112,7 +112,7 @@ class MessageWorker:
         owner: The name of this process in claims.
         observers: Record the outcome of every message.
         answered: Called with every outcome as soon as it is recorded.
-        waits: Entered while a message waits for an earlier one of its thread.
+        waits: Entered while a message waits for an earlier one of its thread, or is posted again.
     """
 
     def __init__(
@@ -136,6 +136,7 @@ class MessageWorker:
         self._observers = observers
         self._answered = answered
         self._limits = limits
+        self._waits = waits
         self._order = ThreadOrder(work.behind, waits)
         self._desks = asyncio.Semaphore(limits.concurrency)
         self._handling: dict[InteractionId, asyncio.Task[Outcome]] = {}
@@ -213,7 +214,9 @@ class MessageWorker:
         if interaction.status == "cancelling":
             return await self._outbox.withdraw(interaction)
         if interaction.outcome is not None:
-            return await self._outbox.post(interaction, interaction.outcome, first=False)
+            # Many are looked up at once after a server died, and platforms allow few look-ups.
+            with self._waits(interaction.id):
+                return await self._outbox.post(interaction, interaction.outcome, first=False)
         async with self._order.turn(interaction):
             with interaction_span(interaction.message) as span:
                 recorded, outcome = await self._answer(interaction, full=full)

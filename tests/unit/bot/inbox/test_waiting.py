@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,12 +11,18 @@ import pytest
 
 from bot.domain.errors import InteractionUnknown
 from bot.domain.interactions import Escalation
-from bot.domain.messages import InteractionId, Message, Person, Stage
+from bot.domain.messages import InteractionId, Message, Person, Stage, Thread
 from bot.inbox.accept import DurableInbox
 from bot.store.database import Store
-from tests.fakes.bot_ports import AnswerBarrier, EchoDesk, generic_outcome
+from tests.fakes.bot_ports import AnswerBarrier, EchoDesk, ScriptedPlatform, generic_outcome
 from tests.fakes.builders import message
-from tests.fakes.durable_inbox import SOON, inbox_over, running, stored_interaction
+from tests.fakes.durable_inbox import (
+    SOON,
+    inbox_over,
+    record_answer,
+    running,
+    stored_interaction,
+)
 from tests.fakes.escalations import until
 
 ONE_AT_A_TIME = replace(SOON, concurrency=1, drain_seconds=0)
@@ -115,3 +122,21 @@ async def test_what_waited_when_its_process_died_waits_again(store: Store) -> No
             await resumed.outcome(InteractionId(interaction_id))
 
     assert sorted(desk.handled) == [f"question {number}" for number in range(6)]
+
+
+async def test_replies_that_a_dead_process_left_take_no_place(store: Store) -> None:
+    for number in range(3):
+        await record_answer(store, replace(asked(number), thread=on_slack(number)), "hi")
+    gate = asyncio.Event()
+    board = ScriptedPlatform(*[gate.wait] * 3)
+    opened = inbox_over(store, channels={"slack": board}, limits=ONE_AT_A_TIME)
+    async with running(opened) as inbox:
+        await until(lambda: board.tried == 3)
+        outcome = await inbox.outcome(await inbox.accept(asked(3)))
+        gate.set()
+
+    assert outcome == generic_outcome("You said: question 3")
+
+
+def on_slack(number: int) -> Thread:
+    return message("", platform="slack", thread=f"t{number}").thread
