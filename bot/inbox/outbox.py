@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -112,19 +112,13 @@ class ReplyOutbox:
         """
         attempt = self._post_in_turn(interaction, outcome, first=first)
         try:
-            ref = await self._while_alive(interaction.id, attempt)
+            with _defects_as_failures(interaction.id):
+                ref = await self._while_alive(interaction.id, attempt)
         except DeliveryRefused as error:
             await self._give_up(interaction, str(error))
             return None
         except DeliveryFailed as error:
             return await self._later(interaction, error)
-        except BotError:
-            raise
-        except Exception as error:  # a defect of ours must not be retried for ever
-            log.exception("delivery.defect", interaction_id=interaction.id)
-            return await self._later(
-                interaction, DeliveryFailed(f"{type(error).__name__}; see the log.")
-            )
         recorded = await self._work.posted(interaction.id, ref)
         if recorded.withdrawn:
             # With the original message: the recorded one may no longer hold the place to reply to.
@@ -134,7 +128,8 @@ class ReplyOutbox:
     async def withdraw(self, interaction: Interaction) -> float | None:
         """Withdraw the posted messages, and delete their references."""
         try:
-            await self.remove_posted(interaction)
+            with _defects_as_failures(interaction.id):
+                await self.remove_posted(interaction)
         except DeliveryRefused as error:
             log.warning("delivery.not_withdrawn", interaction_id=interaction.id, why=str(error))
         except DeliveryFailed as error:
@@ -315,6 +310,18 @@ class ReplyOutbox:
 
     def _channel(self, message: Message) -> Channel | None:
         return self._channels.get(message.thread.platform)
+
+
+@contextmanager
+def _defects_as_failures(interaction_id: InteractionId) -> Iterator[None]:
+    """Raise DeliveryFailed for an unexpected error, so that it is not retried for ever."""
+    try:
+        yield
+    except BotError:
+        raise
+    except Exception as error:
+        log.exception("delivery.defect", interaction_id=interaction_id)
+        raise DeliveryFailed(f"{type(error).__name__}; see the log.") from error
 
 
 async def _remove_placeholder(channel: Channel, message: Message, placeholder: PostedRef) -> None:

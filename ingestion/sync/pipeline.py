@@ -19,6 +19,9 @@ from rag.ports import Embedder, Index
 from rag.types import Chunk, Page, TokenSigns, Vectors
 
 _BATCH = 16
+_FIRST_BATCH = 4
+"""Less than most pages have, so that the embedder does not wait for a second page to be read."""
+
 _IN_FLIGHT = 4
 _PREPARED = 16
 
@@ -131,15 +134,16 @@ class Pipeline:
     async def _embed_all(self, tasks: asyncio.TaskGroup) -> None:
         """Embed the texts of many pages together, so small pages cost no more than large ones."""
         rows: list[_Row] = []
+        most = _FIRST_BATCH
         while (prepared := await self._queue.get()) is not None:
             if self._embedder is None or not prepared.chunks:
                 await self._store(prepared)
                 continue
             for row in range(len(prepared.chunks)):
                 rows.append((prepared, row))
-                if len(rows) == _BATCH:
+                if len(rows) == most:
                     await self._start(tasks, rows)
-                    rows = []
+                    rows, most = [], _BATCH
         if rows:
             await self._start(tasks, rows)
 

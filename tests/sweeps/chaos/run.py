@@ -2,7 +2,7 @@
 
 ``python -m tests.sweeps.chaos.run [--engine sqlite|postgresql|again|all]
 [--questions 500] [--kills 20] [--events 10000] [--seed N] [--out FOLDER] [--forgetful]``
-``python -m tests.sweeps.chaos.run --load sqlite|burst|two|four|roles|all
+``python -m tests.sweeps.chaos.run --load sqlite|burst|two|rates|four|roles|all
 [--load-seconds 10] [--load-kills 10]``
 
 The first does the runs under load as well when it does all others. The seed fixes questions and
