@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Insert,
     Select,
@@ -29,6 +30,7 @@ from sqlalchemy import (
 )
 
 from bot.domain.interactions import Claim, Interaction
+from bot.domain.json_codec import storable
 from bot.store.connections import Transactions
 from bot.store.queries import Prepared, upsert
 from bot.store.tables import InteractionRow, ReplicaRow
@@ -58,14 +60,33 @@ def select_living(dialect: str) -> Select[str]:
     return select(ReplicaRow.id).where(ReplicaRow.lease_until > lease_clock(dialect))
 
 
-def claim_work(interaction_id: str, owner: str, dialect: str) -> Update:
-    """Return the statement that claims an unfinished interaction not claimed by a live process."""
+def claim_work(interaction_id: str, owner: str, dialect: str) -> Prepared[Update]:
+    """Return the statement that claims an unfinished interaction not claimed by a live process.
+
+    It returns the interaction's row.
+    """
+    values: dict[str, object] = {"interaction": storable(interaction_id), "claimed_by": owner}
+    if dialect != "postgresql":
+        values["now"] = datetime.now(UTC)
+    return _claim_work(dialect), values
+
+
+@cache
+def _claim_work(dialect: str) -> Update:
     row = InteractionRow
-    free = or_(row.owner.is_(None), row.owner == owner, row.owner.not_in(select_living(dialect)))
+    owner: BindParameter[str] = bindparam("claimed_by")
+    now = (
+        lease_clock(dialect)
+        if dialect == "postgresql"
+        else bindparam("now", type_=ReplicaRow.lease_until.type)
+    )
+    living = select(ReplicaRow.id).where(ReplicaRow.lease_until > now)
+    free = or_(row.owner.is_(None), row.owner == owner, row.owner.not_in(living))
     return (
         update(row)
-        .where(row.id == interaction_id, UNFINISHED, free)
+        .where(row.id == bindparam("interaction"), UNFINISHED, free)
         .values(owner=owner, epoch=row.epoch + 1)
+        .returning(row)
     )
 
 

@@ -79,9 +79,10 @@ class StoredWork:
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
         take = leases.claim_work(interaction_id, owner, self._transactions.dialect)
         async with self._transactions.writing(lasting=False) as connection:
-            if not (await connection.execute(take)).rowcount:
+            row = (await connection.execute(*take)).first()
+            if row is None:
                 return None
-            return await self._held(connection, interaction_id)
+            return await self._with_notices(connection, self._rows.interaction(row))
 
     async def behind(self, interaction: Interaction) -> bool:
         earlier = leases.select_has_earlier(interaction, self._transactions.dialect)
