@@ -60,12 +60,12 @@ def select_living(dialect: str) -> Select[str]:
     return select(ReplicaRow.id).where(ReplicaRow.lease_until > lease_clock(dialect))
 
 
-def claim_work(interaction_id: str, owner: str, dialect: str) -> Prepared[Update]:
-    """Return the statement that claims an unfinished interaction not claimed by a live process.
+def claim_work(ids: Sequence[str], owner: str, dialect: str) -> Prepared[Update]:
+    """Return the statement that claims unfinished interactions not claimed by a live process.
 
-    It returns the interaction's row.
+    It returns the rows of those that it claimed.
     """
-    values: dict[str, object] = {"interaction": storable(interaction_id), "claimed_by": owner}
+    values: dict[str, object] = {"ids": list(map(storable, ids)), "claimed_by": owner}
     if dialect != "postgresql":
         values["now"] = datetime.now(UTC)
     return _claim_work(dialect), values
@@ -82,9 +82,14 @@ def _claim_work(dialect: str) -> Update:
     )
     living = select(ReplicaRow.id).where(ReplicaRow.lease_until > now)
     free = or_(row.owner.is_(None), row.owner == owner, row.owner.not_in(living))
+    wanted = row.id.in_(bindparam("ids", expanding=True))
+    found = select(row.number).where(wanted, UNFINISHED, free)
+    if dialect == "postgresql":
+        # In one order everywhere: two processes may claim the same interactions.
+        found = found.order_by(row.number).with_for_update()
     return (
         update(row)
-        .where(row.id == bindparam("interaction"), UNFINISHED, free)
+        .where(row.number.in_(found.scalar_subquery()))
         .values(owner=owner, epoch=row.epoch + 1)
         .returning(row)
     )

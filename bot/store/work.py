@@ -27,8 +27,8 @@ from bot.store import leases, queries, work_queries
 from bot.store.case_locks import lock_with_lead
 from bot.store.case_openings import CaseOpenings
 from bot.store.connections import JOINED, Transactions
+from bot.store.groups import GroupedOpenings, GroupedWrites
 from bot.store.learning_tables import ShadowDraftRow
-from bot.store.openings import GroupedOpenings
 from bot.store.question_files import drop_files
 from bot.store.rows import (
     Rows,
@@ -66,6 +66,7 @@ class StoredWork:
         self._rows = Rows()
         self._cases = CaseOpenings(transactions.dialect, self._rows, reminders)
         self._openings = GroupedOpenings(transactions, self._rows)
+        self._claims = GroupedWrites(self._claim)
 
     async def open(self, message: Message, owner: str | None) -> Interaction:
         return await self._openings.open(message, owner)
@@ -77,12 +78,25 @@ class StoredWork:
         return sorted(taken, key=lambda each: each.number)
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
-        take = leases.claim_work(interaction_id, owner, self._transactions.dialect)
+        return await self._claims.add((interaction_id, owner))
+
+    async def _claim(
+        self, wanted: Sequence[tuple[InteractionId, str]]
+    ) -> Sequence[Interaction | None]:
+        """Claim interactions for owners; None for those that can't be claimed.
+
+        After a server died many are claimed at once, and one by one that takes seconds.
+        """
+        claimed: dict[tuple[str, str], Interaction] = {}
         async with self._transactions.writing(lasting=False) as connection:
-            row = (await connection.execute(*take)).first()
-            if row is None:
-                return None
-            return await self._with_notices(connection, self._rows.interaction(row))
+            for owner in dict.fromkeys(owner for _, owner in wanted):
+                ids = [each for each, by in wanted if by == owner]
+                take = leases.claim_work(ids, owner, self._transactions.dialect)
+                for row in (await connection.execute(*take)).all():
+                    held = await self._with_notices(connection, self._rows.interaction(row))
+                    claimed[held.id, owner] = held
+        # One that was asked for twice is claimed once.
+        return [claimed.pop(each, None) for each in wanted]
 
     async def behind(self, interaction: Interaction) -> bool:
         earlier = leases.select_has_earlier(interaction, self._transactions.dialect)

@@ -1,4 +1,4 @@
-"""Tests of recording messages in groups: one commit for those that arrive together."""
+"""Tests of writes in groups: one commit for messages or claims that come together."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import asyncio
 import pytest
 
 from bot.domain.errors import StoreUnavailable
+from bot.domain.interactions import Claim
 from bot.domain.messages import Message
 from bot.store.database import Store
-from bot.store.openings import GroupedOpenings
+from bot.store.groups import GroupedOpenings
 from bot.store.rows import Rows
 from tests.fakes.builders import message
+from tests.fakes.durable_inbox import OWNER
 from tests.fakes.record_rows import rows
 
 
@@ -19,9 +21,8 @@ def numbered(number: int, *, thread: str = "t1") -> Message:
     return message(f"question {number}", message_id=f"m{number}", thread=thread)
 
 
-async def test_messages_that_arrive_together_share_a_commit(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def commits_of(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return what grows with each transaction: whether it waits for the disk."""
     writing, commits = store.transactions.writing, []
 
     def counted(*, lasting: bool = True, urgent: bool = False) -> object:
@@ -29,6 +30,14 @@ async def test_messages_that_arrive_together_share_a_commit(
         return writing(lasting=lasting, urgent=urgent)
 
     monkeypatch.setattr(store.transactions, "writing", counted)
+    return commits
+
+
+async def test_messages_that_arrive_together_share_a_commit(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = commits_of(store, monkeypatch)
+
     opened = await asyncio.gather(*(store.work.open(numbered(n), "me") for n in range(50)))
 
     assert [each.message.id for each in opened] == [f"m{n}" for n in range(50)]
@@ -90,3 +99,25 @@ async def test_a_message_that_the_record_refuses_spoils_no_other(store: Store) -
     )
 
     assert [isinstance(each, Exception) for each in told] == [False, True, False]
+
+
+async def test_what_is_claimed_together_shares_a_commit(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [(await store.work.open(numbered(n), OWNER)).id for n in range(50)]
+    commits = commits_of(store, monkeypatch)
+
+    claims = await asyncio.gather(*(store.work.claim(each, "me") for each in ids))
+
+    assert [each and (each.id, each.claim) for each in claims] == [
+        (each, Claim("me", 2)) for each in ids
+    ]
+    assert 1 <= len(commits) <= 3
+
+
+async def test_of_the_same_claimed_twice_together_one_has_it(store: Store) -> None:
+    opened = await store.work.open(numbered(1), OWNER)
+
+    claims = await asyncio.gather(*(store.work.claim(opened.id, "me") for _ in range(3)))
+
+    assert [each is not None for each in claims].count(True) == 1

@@ -1,15 +1,16 @@
-"""Record new messages in groups: those that arrive together are written by one commit.
+"""Write what arrives together by one commit: new messages, and claims.
 
 A commit waits for the disk, and on SQLite for its turn at the file. While one is under way the
-next messages gather, so that a burst costs few commits instead of one a message.
+next values gather, so that a burst costs few commits instead of one for each.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,72 +26,98 @@ from bot.store.rows import Rows, conversation_row
 _MOST_IN_A_GROUP = 64
 """Bounds how long one transaction holds SQLite's file."""
 
+Value = TypeVar("Value")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting(Generic[Value, Result]):
+    value: Value
+    written: asyncio.Future[Result]
+
+
+class GroupedWrites(Generic[Value, Result]):
+    """Writes the values that arrive while a group is being written as the next group.
+
+    Args:
+        write: Writes a group in one transaction; returns one result for each value, in their order.
+    """
+
+    def __init__(self, write: Callable[[Sequence[Value]], Awaitable[Sequence[Result]]]) -> None:
+        self._write = write
+        self._arrived: deque[_Waiting[Value, Result]] = deque()
+        self._writing: asyncio.Task[None] | None = None
+
+    async def add(self, value: Value) -> Result:
+        """Write a value with others; return its result after the commit of its group."""
+        written: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._arrived.append(_Waiting(value, written))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_arrived())
+        return await written
+
+    async def _write_arrived(self) -> None:
+        while self._arrived:
+            size = min(len(self._arrived), _MOST_IN_A_GROUP)
+            group = [self._arrived.popleft() for _ in range(size)]
+            try:
+                await self._write_group(group)
+            except BaseException as error:
+                # Whoever waits learns of it, also when the process is being stopped.
+                _fail([*group, *self._arrived], error)
+                self._arrived.clear()
+                raise
+
+    async def _write_group(self, group: Sequence[_Waiting[Value, Result]]) -> None:
+        """Write a group; when the fault may be one value's, write each by itself."""
+        try:
+            results = await self._write([each.value for each in group])
+        except StoreUnavailable as error:
+            if len(group) > 1 and _may_be_of_one(error):
+                for each in group:
+                    await self._write_group([each])
+            else:
+                _fail(group, error)
+        except Exception as error:  # noqa: BLE001 - it is raised to whoever waits
+            _fail(group, error)
+        else:
+            for each, result in zip(group, results, strict=True):
+                if not each.written.done():
+                    each.written.set_result(result)
+
+
+def _fail(group: Sequence[_Waiting[Value, Result]], error: BaseException) -> None:
+    for each in group:
+        if each.written.done():
+            continue
+        if isinstance(error, asyncio.CancelledError):
+            each.written.cancel()
+        else:
+            each.written.set_exception(error)
+
+
+def _may_be_of_one(error: StoreUnavailable) -> bool:
+    """Return whether other values of the group may be written although this failed."""
+    return isinstance(error, RecordRefused) or is_deadlock(error)
+
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
     message: Message
     owner: str | None
-    kept: asyncio.Future[Interaction]
 
 
 class GroupedOpenings:
-    """Records messages that arrive while a group is being written as the next group.
-
-    Each caller returns after the commit of its own message's group.
-    """
+    """Records messages, those of a burst in groups."""
 
     def __init__(self, transactions: Transactions, rows: Rows) -> None:
         self._transactions = transactions
         self._rows = rows
-        self._arrived: deque[_Arrival] = deque()
-        self._writing: asyncio.Task[None] | None = None
+        self._groups = GroupedWrites(self._opened)
 
     async def open(self, message: Message, owner: str | None) -> Interaction:
         """Record a message unless it is recorded already; return the recorded interaction."""
-        kept: asyncio.Future[Interaction] = asyncio.get_running_loop().create_future()
-        self._arrived.append(_Arrival(message, owner, kept))
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write())
-        return await kept
-
-    async def _write(self) -> None:
-        while self._arrived:
-            size = min(len(self._arrived), _MOST_IN_A_GROUP)
-            group = [self._arrived.popleft() for _ in range(size)]
-            try:
-                await self._keep(group)
-            except BaseException as error:
-                # Whoever waits learns of it, also when the process is being stopped.
-                self._fail([*group, *self._arrived], error)
-                self._arrived.clear()
-                raise
-
-    async def _keep(self, group: Sequence[_Arrival]) -> None:
-        """Write a group; when the fault may be one message's, write each by itself."""
-        try:
-            found = await self._opened(group)
-        except StoreUnavailable as error:
-            if len(group) > 1 and _may_be_of_one(error):
-                for arrival in group:
-                    await self._keep([arrival])
-            else:
-                self._fail(group, error)
-        except Exception as error:  # noqa: BLE001 - it is raised to whoever waits
-            self._fail(group, error)
-        else:
-            for arrival, interaction in zip(group, found, strict=True):
-                if not arrival.kept.done():
-                    arrival.kept.set_result(interaction)
-
-    @staticmethod
-    def _fail(group: Sequence[_Arrival], error: BaseException) -> None:
-        for arrival in group:
-            if arrival.kept.done():
-                continue
-            if isinstance(error, asyncio.CancelledError):
-                arrival.kept.cancel()
-            else:
-                arrival.kept.set_exception(error)
+        return await self._groups.add(_Arrival(message, owner))
 
     async def _opened(self, group: Sequence[_Arrival]) -> Sequence[Interaction]:
         dialect = self._transactions.dialect
@@ -134,8 +161,3 @@ class GroupedOpenings:
         if known is None:
             known = await self._rows.locked(connection, message.interaction_id)
         return known
-
-
-def _may_be_of_one(error: StoreUnavailable) -> bool:
-    """Return whether other messages of the group may be written although this failed."""
-    return isinstance(error, RecordRefused) or is_deadlock(error)
