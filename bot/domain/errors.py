@@ -7,6 +7,7 @@
   - InteractionUnknown     no such interaction
   - StoreUnavailable       the record can't be read or written
     - RecordRefused        ... because the value violates the schema: a defect
+    - RecordUnreadable     ... because what is stored has a format that is not known here
   - FeedbackInvalid        feedback with a value that is not allowed
   - DeliveryFailed         a platform did not accept the reply; a retry may succeed
     - RateLimited          ... because of its rate limit, and did nothing
@@ -58,6 +59,10 @@ class StoreUnavailable(BotError):
 
 class RecordRefused(StoreUnavailable):
     """The database rejects a value; a retry does not help."""
+
+
+class RecordUnreadable(StoreUnavailable):
+    """A stored value can't be read; other rows may be."""
 
 
 class FeedbackInvalid(BotError):

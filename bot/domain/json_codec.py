@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from bot.domain.errors import StoreUnavailable
+from bot.domain.errors import RecordUnreadable
 
 FORMAT = 1
 """Increased when a stored type changes in a way that the present types can't read."""
@@ -36,12 +36,12 @@ class Codec(Generic[Value]):
         )
 
     def decode(self, text: str) -> Value:
-        """Read a stored value. Raises StoreUnavailable for a format that is not known here."""
+        """Read a stored value. Raises RecordUnreadable for a format that is not known here."""
         try:
             return self._decoded(text)
         except (ValueError, KeyError, TypeError):
             # Not chained: the cause quotes what people wrote, and it would get into the log.
-            raise StoreUnavailable(
+            raise RecordUnreadable(
                 f"A stored {self._shape.__name__} can't be read. Another version wrote it, or it "
                 "was changed by hand; put back a copy of the record, or delete that row."
             ) from None
@@ -49,7 +49,7 @@ class Codec(Generic[Value]):
     def _decoded(self, text: str) -> Value:
         stored = json.loads(text)
         if stored["format"] != FORMAT:
-            raise StoreUnavailable(
+            raise RecordUnreadable(
                 f"A stored {self._shape.__name__} has format {stored['format']!r}, this version "
                 f"reads {FORMAT!r}. Start the version of Frontdesk that wrote it, or a newer one."
             )

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bot.domain.errors import RecordRefused, StoreUnavailable
+from bot.domain.errors import RecordRefused, RecordUnreadable, StoreUnavailable
 from bot.domain.interactions import Interaction
 from bot.domain.messages import Message
 from bot.store import work_queries
@@ -72,14 +72,12 @@ class GroupedWrites(Generic[Value, Result]):
         """Write a group; when the fault may be one value's, write each by itself."""
         try:
             results = await self._write([each.value for each in group])
-        except StoreUnavailable as error:
+        except Exception as error:  # noqa: BLE001 - it is raised to whoever waits
             if len(group) > 1 and _may_be_of_one(error):
                 for each in group:
                     await self._write_group([each])
             else:
                 _fail(group, error)
-        except Exception as error:  # noqa: BLE001 - it is raised to whoever waits
-            _fail(group, error)
         else:
             for each, result in zip(group, results, strict=True):
                 if not each.written.done():
@@ -96,9 +94,11 @@ def _fail(group: Sequence[_Waiting[Value, Result]], error: BaseException) -> Non
             each.written.set_exception(error)
 
 
-def _may_be_of_one(error: StoreUnavailable) -> bool:
+def _may_be_of_one(error: Exception) -> bool:
     """Return whether other values of the group may be written although this failed."""
-    return isinstance(error, RecordRefused) or is_deadlock(error)
+    if not isinstance(error, StoreUnavailable):
+        return True
+    return isinstance(error, RecordRefused | RecordUnreadable) or is_deadlock(error)
 
 
 @dataclass(frozen=True, slots=True)

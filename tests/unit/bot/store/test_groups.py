@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from sqlalchemy import update
 
 from bot.domain.errors import StoreUnavailable
-from bot.domain.interactions import Claim
+from bot.domain.interactions import Claim, Interaction
 from bot.domain.messages import Message
 from bot.store.database import Store
 from bot.store.groups import GroupedOpenings
 from bot.store.rows import Rows
+from bot.store.tables import InteractionRow
 from tests.fakes.builders import message
 from tests.fakes.durable_inbox import OWNER
 from tests.fakes.record_rows import rows
@@ -113,6 +115,19 @@ async def test_what_is_claimed_together_shares_a_commit(
         (each, Claim("me", 2)) for each in ids
     ]
     assert 1 <= len(commits) <= 3
+
+
+async def test_a_row_that_cannot_be_read_spoils_no_other_claim(store: Store) -> None:
+    ids = [(await store.work.open(numbered(n), OWNER)).id for n in range(3)]
+    async with store.transactions.writing() as connection:
+        spoilt = update(InteractionRow).where(InteractionRow.id == ids[1])
+        await connection.execute(spoilt.values(message="{}"))
+
+    claims = await asyncio.gather(
+        *(store.work.claim(each, "me") for each in ids), return_exceptions=True
+    )
+
+    assert [isinstance(each, Interaction) for each in claims] == [True, False, True]
 
 
 async def test_of_the_same_claimed_twice_together_one_has_it(store: Store) -> None:
