@@ -35,11 +35,12 @@ from bot.store.connections import Transactions
 from bot.store.queries import Prepared, upsert
 from bot.store.tables import InteractionRow, ReplicaRow
 
-LONGEST_HOLD_UP = timedelta(minutes=1)
-"""How long an answer that could not be posted delays the next answer of its thread."""
+LONGEST_HOLD_UP = timedelta(minutes=5)
+"""How long an answer that is not posted yet delays the next answer of its thread.
 
-LONGEST_TURN = timedelta(minutes=5)
-"""The same of an answer that was not tried yet, as it waits for its turn or a look-up."""
+It may wait for its turn, for a platform that is away, or for a look-up: after a server died these
+are many, and Slack takes 50 a minute.
+"""
 
 UNFINISHED = or_(
     InteractionRow.status.in_(("working", "cancelling")),
@@ -165,8 +166,7 @@ def _not_of_others(dialect: str, owner: str | None) -> ColumnElement[bool]:
 def select_has_earlier(interaction: Interaction, dialect: str) -> Prepared[Select[bool]]:
     """Return the query whether an earlier message of the thread is unanswered or not posted.
 
-    An answer that could not be posted delays the next one for LONGEST_HOLD_UP at most, one that
-    was not tried yet for LONGEST_TURN.
+    An answer that is not posted yet delays the next one for LONGEST_HOLD_UP at most.
     """
     thread = interaction.message.thread
     values: dict[str, object] = {
@@ -176,24 +176,18 @@ def select_has_earlier(interaction: Interaction, dialect: str) -> Prepared[Selec
     }
     if dialect != "postgresql":
         values["lately"] = datetime.now(UTC) - LONGEST_HOLD_UP
-        values["untried_since"] = datetime.now(UTC) - LONGEST_TURN
     return _select_has_earlier(dialect), values
 
 
 @cache
 def _select_has_earlier(dialect: str) -> Select[bool]:
     row = InteractionRow
-    lately, untried_since = (
-        (lease_clock(dialect, -LONGEST_HOLD_UP), lease_clock(dialect, -LONGEST_TURN))
+    lately = (
+        lease_clock(dialect, -LONGEST_HOLD_UP)
         if dialect == "postgresql"
-        else (
-            bindparam("lately", type_=row.finished_at.type),
-            bindparam("untried_since", type_=row.finished_at.type),
-        )
+        else bindparam("lately", type_=row.finished_at.type)
     )
-    untried = and_(row.attempts == 0, row.finished_at > untried_since)
-    held_up = or_(untried, row.finished_at > lately)
-    unposted = and_(row.status == "done", row.posted_id.is_(None), held_up)
+    unposted = and_(row.status == "done", row.posted_id.is_(None), row.finished_at > lately)
     return select(
         exists().where(
             row.tenant == bindparam("tenant"),
