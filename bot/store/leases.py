@@ -56,9 +56,9 @@ def lease_clock(dialect: str, ahead: timedelta = timedelta(0)) -> ColumnElement[
     return literal(datetime.now(UTC) + ahead, ReplicaRow.lease_until.type)
 
 
-def select_living(dialect: str) -> Select[str]:
-    """Return the query for the processes whose lease has not expired."""
-    return select(ReplicaRow.id).where(ReplicaRow.lease_until > lease_clock(dialect))
+def select_living(now: ColumnElement[datetime]) -> Select[str]:
+    """Return the query for the processes whose lease has not expired by the time ``now``."""
+    return select(ReplicaRow.id).where(ReplicaRow.lease_until > now)
 
 
 def claim_work(ids: Sequence[str], owner: str, dialect: str) -> Prepared[Update]:
@@ -81,10 +81,8 @@ def _claim_work(dialect: str) -> Update:
         if dialect == "postgresql"
         else bindparam("now", type_=ReplicaRow.lease_until.type)
     )
-    living = select(ReplicaRow.id).where(ReplicaRow.lease_until > now)
-    free = or_(row.owner.is_(None), row.owner == owner, row.owner.not_in(living))
     wanted = row.id.in_(bindparam("ids", expanding=True))
-    found = select(row.number).where(wanted, UNFINISHED, free)
+    found = select(row.number).where(wanted, UNFINISHED, _not_of_others(now, owner))
     if dialect == "postgresql":
         # In one order everywhere: two processes may claim the same interactions.
         found = found.order_by(row.number).with_for_update()
@@ -132,7 +130,7 @@ def select_unfinished(
     whose = (row.tenant, row.thread, row.person, row.channel)
     return (
         select(row.id, row.epoch, row.status, row.owner, *whose)
-        .where(UNFINISHED, _not_of_others(dialect, owner))
+        .where(UNFINISHED, _not_of_others(lease_clock(dialect), owner))
         .order_by(row.number)
     )
 
@@ -145,7 +143,7 @@ def select_unfinished_ids(dialect: str, owner: str | None) -> Select[str | None]
     """
     joined = func.string_agg if dialect == "postgresql" else func.group_concat
     return select(joined(InteractionRow.id, ",")).where(
-        UNFINISHED, _not_of_others(dialect, owner), not_(UNCLAIMED)
+        UNFINISHED, _not_of_others(lease_clock(dialect), owner), not_(UNCLAIMED)
     )
 
 
@@ -153,14 +151,18 @@ def select_is_free(dialect: str, interaction_id: str, owner: str | None) -> Sele
     """Return the query whether an interaction is one that select_unfinished returns."""
     row = InteractionRow
     return select(
-        exists().where(row.id == interaction_id, UNFINISHED, _not_of_others(dialect, owner))
+        exists().where(
+            row.id == interaction_id, UNFINISHED, _not_of_others(lease_clock(dialect), owner)
+        )
     )
 
 
-def _not_of_others(dialect: str, owner: str | None) -> ColumnElement[bool]:
+def _not_of_others(
+    now: ColumnElement[datetime], owner: str | BindParameter[str] | None
+) -> ColumnElement[bool]:
     """Return the condition for what no live process but ``owner`` has claimed."""
     row = InteractionRow
-    return or_(row.owner.is_(None), row.owner == owner, row.owner.not_in(select_living(dialect)))
+    return or_(row.owner.is_(None), row.owner == owner, row.owner.not_in(select_living(now)))
 
 
 def select_has_earlier(interaction: Interaction, dialect: str) -> Prepared[Select[bool]]:
@@ -256,5 +258,5 @@ class StoredReplicas:
 
     async def living(self) -> Sequence[str]:
         """Return the processes whose lease is valid, oldest first."""
-        living = select_living(self._transactions.dialect)
+        living = select_living(lease_clock(self._transactions.dialect))
         return await self._transactions.scalars(living.order_by(ReplicaRow.started_at))
