@@ -213,7 +213,7 @@ class TeamsChannel:
     async def progress(
         self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None:
-        """Show the current activity in the stream, or a typing indicator where there is none."""
+        """Show the current activity in the stream, or a typing indicator in other chats."""
         self._replies.mark_unposted(message)
         await self.streams.show(message, activity, placeholder)
 

@@ -19,7 +19,7 @@ from bot.domain.texts import tr
 from bot.platforms.teams.client.api import PATIENCE_SECONDS, TeamsClient
 from bot.platforms.teams.client.errors import BotRemoved, ContentRefused, Gone, StreamRefused
 from bot.platforms.teams.client.rate_limits import Cooldowns
-from bot.platforms.teams.payloads.activity import Json, text_at
+from bot.platforms.teams.payloads.activity import Json, kind_of, read_reference, text_at
 from bot.platforms.teams.rendering.answers import progress_message, typing_activity
 from rag.types import BoundedDict
 
@@ -55,7 +55,9 @@ class Streams:
     """Opens streams, updates them, and ends them with a message that gets the stream's id.
 
     Only streams show progress as text, as Teams ends them by itself: a progress message whose post
-    succeeded unseen could never be found and removed. Elsewhere a typing indicator is shown.
+    succeeded unseen could never be found and removed. Other chats get a typing indicator, which
+    Teams supports in chats only: in channels it shows none
+    (https://github.com/MicrosoftDocs/msteams-docs/issues/1451), so nothing is sent there.
 
     Only the process that opened a stream has its sequence number and can update it; any process can
     end it, as the final message has no number. Raises DeliveryFailed, as the client does.
@@ -104,7 +106,7 @@ class Streams:
     async def show(
         self, message: Message, activity: Activity, placeholder: PostedRef | None
     ) -> None:
-        """Update the stream's progress text; without a stream show a typing indicator.
+        """Update the stream's progress text; in a chat without a stream show a typing indicator.
 
         Updates that follow too soon are dropped. After a refusal updates of that message pause for
         as long as Teams asks, else for a minute.
@@ -122,7 +124,7 @@ class Streams:
         if stream := stream_id_of(where):
             self._pacing.hold(message.interaction_id, PAUSE_SECONDS)
             await self._update(message, stream, text_at(progress_message(activity), "text"))
-        else:
+        elif kind_of(read_reference(message.reply_to)) != "channel":
             self._pacing.hold(message.interaction_id, _TYPING_SECONDS)
             await self._client.send(message.reply_to, typing_activity(), patience_seconds=0.0)
 

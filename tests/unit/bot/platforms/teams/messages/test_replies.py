@@ -368,12 +368,15 @@ def in_group(teams: FakeTeams) -> Message:
 
 
 @pytest.mark.mended(id="teams-3")
-@pytest.mark.parametrize("asked", [question, in_group], ids=["channel", "group chat"])
-async def test_where_others_read_the_bot_types_and_writes_no_placeholder(
+@pytest.mark.parametrize(
+    ("asked", "seen"), [(question, []), (in_group, ["typing"] * 2)], ids=["channel", "group chat"]
+)
+async def test_where_others_read_the_bot_writes_no_placeholder_and_types_in_chats(
     teams: FakeTeams,
     channel: TeamsChannel,
     clock: list[float],
     asked: Callable[[FakeTeams], Message],
+    seen: list[str],
 ) -> None:
     message = asked(teams)
     assert not channel.has_placeholder(message)
@@ -381,7 +384,7 @@ async def test_where_others_read_the_bot_types_and_writes_no_placeholder(
     for seconds in (0.0, 9.0, 2.0):
         clock[0] += seconds
         await channel.progress(message, Activity(Stage.SEARCHING), None)
-    assert teams.calls == ["typing", "typing"]
+    assert teams.calls == seen
     assert not teams.messages
 
 
@@ -393,12 +396,12 @@ async def test_typing_that_is_refused_is_left_alone_for_that_message(
     status: int,
     waits: list[float],
 ) -> None:
-    message = question(teams)
+    message = in_group(teams)
     teams.fail(Fault(status=status, retry_after="30"), call="typing")
     for _ in range(3):
         await channel.progress(message, Activity(Stage.SEARCHING), None)
         clock[0] += 12.0
     assert teams.calls == ["typing"]
     assert not waits
-    await channel.progress(in_group(teams), Activity(Stage.SEARCHING), None)
+    await channel.progress(question(teams, private=True), Activity(Stage.SEARCHING), None)
     assert len(teams.calls) == 2
