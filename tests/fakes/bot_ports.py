@@ -158,7 +158,8 @@ class MemoryEngine:
     async def again(self, unfinished: Unfinished) -> None:
         await self.begin(f"{unfinished.id}:{unfinished.epoch}", unfinished.id)
 
-    async def take_over(self, executors: Sequence[str]) -> None: ...
+    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
+        return frozenset()
 
     async def forget(self) -> None: ...
 
@@ -219,7 +220,8 @@ class IdleEngine:
     async def again(self, unfinished: Unfinished) -> None:
         self.begun.append(f"{unfinished.id}:{unfinished.epoch}")
 
-    async def take_over(self, executors: object) -> None: ...
+    async def abandon(self, executors: object) -> frozenset[InteractionId]:
+        return frozenset()
 
     async def forget(self) -> None: ...
 
