@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-import snowballstemmer
+if TYPE_CHECKING:
+    import snowballstemmer
 
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _MENTION = re.compile(r"<[@#!][^>]*>")
@@ -80,6 +82,9 @@ def stem(word: str) -> str:
 
 @cache
 def _stemmer() -> snowballstemmer.stemmer:
+    # The stemmers of 30 languages: imported for the first word, not at every start.
+    import snowballstemmer  # noqa: PLC0415 - only if needed
+
     return snowballstemmer.stemmer("english")
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bot.answering.evaluation.report import Report
+if TYPE_CHECKING:
+    # The board reads what was kept, and needs no report for that.
+    from bot.answering.evaluation.report import Report
 
 HISTORY_FILE = "evaluations.jsonl"
 """Name of the file in the data directory: one line an evaluation, oldest first."""

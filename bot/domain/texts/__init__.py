@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import gettext
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -230,9 +230,14 @@ def shipped_tags(folder: Path = FOLDER) -> tuple[str, ...]:
 
 
 def load_catalogue(default: str = DEFAULT, folder: Path = FOLDER) -> Catalogue:
-    """Read the compiled catalogues of a folder."""
+    """Return the compiled catalogues of a folder, which are read once."""
+    return Catalogue(_read_languages(folder), default)
+
+
+@functools.cache
+def _read_languages(folder: Path) -> Sequence[Language]:
     languages = []
     for tag in shipped_tags(folder):
         with (folder / f"{tag}.mo").open("rb") as file:
             languages.append(Language(tag, gettext.GNUTranslations(file)))
-    return Catalogue(languages, default)
+    return languages

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints
 
 from bot.domain.cases import State, Step
 from bot.domain.interactions import ConfidenceLevel
 from bot.domain.messages import Intent
 from bot.domain.outcomes import AnswerType
 from bot.escalations.casework import LONGEST_REPLY
+from bot.web.api.part_schemas import Schema
 from bot.web.api.schemas import Name, Sent, User
 
 MAX_LIMIT = 200
@@ -23,7 +24,7 @@ SearchText = Annotated[str, StringConstraints(max_length=500)]
 RunState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
 
 
-class FromAttributes(BaseModel):
+class FromAttributes(Schema):
     """A model that is read from an object's attributes."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -51,7 +52,7 @@ class IndexedSpace(FromAttributes):
     failures: list[Failure] = Field(description="What that run could not read.")
 
 
-class IndexedSpaces(BaseModel):
+class IndexedSpaces(Schema):
     """All spaces."""
 
     spaces: list[IndexedSpace]
@@ -76,7 +77,7 @@ class IndexedDocument(FromAttributes):
     removable: bool = Field(description="Whether it was uploaded, and can be deleted here.")
 
 
-class IndexedDocuments(BaseModel):
+class IndexedDocuments(Schema):
     """Documents of a space, in the order of their ids."""
 
     space: IndexedSpace
@@ -84,7 +85,7 @@ class IndexedDocuments(BaseModel):
     next: str | None = Field(description="Send it as `after` for more; null at the end.")
 
 
-class DocumentSearch(BaseModel):
+class DocumentSearch(Schema):
     """Which documents."""
 
     model_config = ConfigDict(extra="forbid")
@@ -94,7 +95,7 @@ class DocumentSearch(BaseModel):
     limit: int = Field(50, ge=1, le=MAX_LIMIT, description=f"a whole number from 1 to {MAX_LIMIT}")
 
 
-class RunSearch(BaseModel):
+class RunSearch(Schema):
     """Which runs."""
 
     model_config = ConfigDict(extra="forbid")
@@ -156,7 +157,7 @@ class Reindex(FromAttributes):
     failures: list[Failure] = Field(description="The first hundred.")
 
 
-class Reindexes(BaseModel):
+class Reindexes(Schema):
     """The last runs, newest first."""
 
     runs: list[Reindex]
@@ -173,7 +174,7 @@ Text = Annotated[
 ]
 
 
-class Queried(BaseModel):
+class Queried(Schema):
     """What a client asks for in the address; nothing that we would ignore."""
 
     model_config = ConfigDict(extra="forbid")
@@ -259,7 +260,7 @@ class ActBody(Sent):
     user: User | None = Field(None, description="an object with id, email and groups, or null")
 
 
-class ListedQuestion(BaseModel):
+class ListedQuestion(Schema):
     """A question in a list."""
 
     interaction_id: str
@@ -285,21 +286,21 @@ class ListedQuestionV2(ListedQuestion):
     confidence_level: ConfidenceLevel | None = Field(description="As in an answer.")
 
 
-class Questions(BaseModel):
+class Questions(Schema):
     """A page of questions, newest first; it may be short although there is a next one."""
 
     questions: list[ListedQuestion]
     next: str | None = Field(description="The cursor of the next page; null at the end.")
 
 
-class QuestionsV2(BaseModel):
+class QuestionsV2(Schema):
     """A page of questions, newest first; it may be short although there is a next one."""
 
     questions: list[ListedQuestionV2]
     next: str | None = Field(description="The cursor of the next page; null at the end.")
 
 
-class Escalation(BaseModel):
+class Escalation(Schema):
     """A question that went to people, as it stands."""
 
     interaction_id: str
@@ -325,7 +326,7 @@ class Escalation(BaseModel):
     )
 
 
-class EscalationStep(BaseModel):
+class EscalationStep(Schema):
     """One entry of an escalation's history."""
 
     number: int
@@ -347,7 +348,7 @@ class EscalationStep(BaseModel):
     in_thread: bool = Field(description="True for a reply that its author wrote in the thread.")
 
 
-class EarlierQuestion(BaseModel):
+class EarlierQuestion(Schema):
     """An earlier question of the asker in the same conversation, and what was answered."""
 
     interaction_id: str
@@ -366,14 +367,14 @@ class EscalationHistory(Escalation):
     )
 
 
-class Escalations(BaseModel):
+class Escalations(Schema):
     """A page of escalations, those that wait longest first."""
 
     escalations: list[Escalation]
     next: str | None = Field(description="The cursor of the next page; null at the end.")
 
 
-class UsageOf(BaseModel):
+class UsageOf(Schema):
     """What the model calls of one day, model, channel or person came to."""
 
     key: str
@@ -384,7 +385,7 @@ class UsageOf(BaseModel):
     unpriced_calls: int
 
 
-class Usage(BaseModel):
+class Usage(Schema):
     """Sums of model calls."""
 
     by: SummedBy

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal, get_args
 
 from aiohttp import web
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bot.domain.record_reports import Span, last_days
 from bot.learning.gap_views import GapDetails, GapViews, NearPage, SetsGapStates, ShownGap
@@ -22,6 +22,7 @@ from bot.web.api.operations import (
     Parameter,
     parameters_of,
 )
+from bot.web.api.part_schemas import Schema
 from bot.web.api.requests import body_of, claimed_user, json_reply, query_of
 from bot.web.api.schemas import Sent, User
 from bot.web.auth.identity import person_of, require_role, viewer_of
@@ -57,7 +58,7 @@ class GapSearch(GapSpan):
     )
 
 
-class GapPage(BaseModel):
+class GapPage(Schema):
     """A page near a gap, that the caller may read."""
 
     title: str
@@ -67,7 +68,7 @@ class GapPage(BaseModel):
     updated_at: datetime | None
 
 
-class Gap(BaseModel):
+class Gap(Schema):
     """A group of questions that the wiki did not answer."""
 
     id: str
@@ -86,14 +87,14 @@ class Gap(BaseModel):
     answered_by: GapPage | None = Field(description="The page that answers a closed gap now.")
 
 
-class Gaps(BaseModel):
+class Gaps(Schema):
     """A part of the list of gaps."""
 
     gaps: list[Gap]
     next: int | None = Field(description="Send it as `offset` for more; null at the end.")
 
 
-class GapQuestion(BaseModel):
+class GapQuestion(Schema):
     """A question of a gap, in its words."""
 
     question: str

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from aiohttp import web
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bot.domain.record_reports import Grouping, Percentiles, Scope, Tally, span_of
 from bot.learning.insights import DEFINITIONS, NONE, ExpertLoad, Insights, InsightViews, group_key
 from bot.web.api.admin_schemas import Queried, Words
 from bot.web.api.gaps import GapPage, page_of
 from bot.web.api.operations import ALWAYS_POSSIBLE, V2, Operation, parameters_of
+from bot.web.api.part_schemas import Schema
 from bot.web.api.requests import invalid_field, json_reply, query_of
 from bot.web.auth.identity import principals_of, require_role
 
@@ -35,7 +36,7 @@ class InsightSearch(Queried):
     intent: Words = Field("", description="GENERIC, DOMAIN, UNKNOWN or HUMAN")
 
 
-class QuestionCounts(BaseModel):
+class QuestionCounts(Schema):
     """QuestionCounts by what became of them."""
 
     asked: int = Field(description=DEFINITIONS["asked"])
@@ -66,7 +67,7 @@ class GroupOfQuestions(QuestionCounts):
     key: str = Field(description="As it is asked for in the address.")
 
 
-class Times(BaseModel):
+class Times(Schema):
     """Durations in seconds, by nearest rank; null without any."""
 
     count: int
@@ -74,7 +75,7 @@ class Times(BaseModel):
     p95: float | None
 
 
-class Expert(BaseModel):
+class Expert(Schema):
     """An expert's work."""
 
     id: str
@@ -86,14 +87,14 @@ class Expert(BaseModel):
     replying: Times
 
 
-class StalePage(BaseModel):
+class StalePage(Schema):
     """A page that was not changed for long."""
 
     page: GapPage
     answers: int
 
 
-class InsightsReply(BaseModel):
+class InsightsReply(Schema):
     """All figures of some days."""
 
     since: date

@@ -5,12 +5,18 @@ Class names and docstrings are public: they appear in the OpenAPI document.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 
-class Valued(BaseModel):
+class Schema(BaseModel):
+    """A JSON model of the API. Its validation is built at its first use, not at every start."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Valued(Schema):
     """What is read from a value of an answer."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -88,5 +94,9 @@ AnswerPart = Annotated[
 ]
 
 
-class AnswerParts(RootModel[list[AnswerPart]]):
+class AnswerParts(RootModel[Any]):
     """The parts of an answer, in the order in which they are read."""
+
+    model_config = ConfigDict(defer_build=True)
+    # RootModel[list[AnswerPart]] would be built at once.
+    root: list[AnswerPart]

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, get_args
 
 from aiohttp import web
-from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
+from pydantic import AwareDatetime, Field, StringConstraints
 
 from bot.domain.cases import Actor, actor_of
 from bot.domain.errors import ActRefused, InteractionUnknown
@@ -33,6 +33,7 @@ from bot.web.api.operations import (
     Parameter,
     parameters_of,
 )
+from bot.web.api.part_schemas import Schema
 from bot.web.api.requests import body_of, claimed_user, json_reply, query_of
 from bot.web.api.schemas import Sent, User
 from bot.web.auth.identity import person_of, require_role, viewer_of
@@ -61,7 +62,7 @@ class AnswerSearch(Queried):
     )
 
 
-class AnswerByPerson(BaseModel):
+class AnswerByPerson(Schema):
     """An answer that a person wrote, for the next one who asks."""
 
     id: str
@@ -85,7 +86,7 @@ class AnswerByPerson(BaseModel):
     published_at: str = Field(description="The page of the wiki that it became; empty if none.")
 
 
-class AnswersByPeople(BaseModel):
+class AnswersByPeople(Schema):
     """A part of the list of answers."""
 
     answers: list[AnswerByPerson]
@@ -93,7 +94,7 @@ class AnswersByPeople(BaseModel):
     next: int | None = Field(description="Send it as `offset` for more; null at the end.")
 
 
-class NearAnswerShown(BaseModel):
+class NearAnswerShown(Schema):
     """A live answer to nearly the same question."""
 
     id: str

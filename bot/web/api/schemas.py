@@ -9,12 +9,12 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from bot.answering.attachments import MOST_BYTES, MOST_FILES
 from bot.domain.interactions import LONGEST_COMMENT, ErrorCode, Reason
 from bot.domain.outcomes import AnswerType
-from bot.web.api.part_schemas import AnswerParts
+from bot.web.api.part_schemas import AnswerParts, Schema
 
 VERSION = "2"
 
@@ -27,7 +27,7 @@ SourceType = Literal["confluence", "folder", "upload", "answer"]
 Signals = dict[str, float | None]
 
 
-class Sent(BaseModel):
+class Sent(Schema):
     """What a client sends: exact types, nothing that we would ignore."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -76,7 +76,7 @@ class AskAboutFiles(Ask):
     )
 
 
-class AskForm(BaseModel):
+class AskForm(Schema):
     """A form with a question as JSON, and its files: text, logs and PDF are read."""
 
     ask: AskAboutFiles
@@ -109,7 +109,7 @@ class Judge(Sent):
     user: User | None = Field(None, description="an object with id, email and groups, or null")
 
 
-class Source(BaseModel):
+class Source(Schema):
     """A page that is cited or offered."""
 
     chunk_id: str
@@ -128,7 +128,7 @@ class Source(BaseModel):
     superseded: str = Field(description="The label by which it is marked as superseded, or empty.")
 
 
-class Routed(BaseModel):
+class Routed(Schema):
     """How the message was understood."""
 
     intent: str
@@ -143,7 +143,7 @@ class Routed(BaseModel):
     )
 
 
-class Passage(BaseModel):
+class Passage(Schema):
     """A passage that was retrieved, with the index's raw signals."""
 
     chunk_id: str
@@ -153,7 +153,7 @@ class Passage(BaseModel):
     signals: Signals
 
 
-class ModelCall(BaseModel):
+class ModelCall(Schema):
     """One request to a model."""
 
     purpose: str
@@ -168,7 +168,7 @@ class ModelCall(BaseModel):
     repaired: bool
 
 
-class FilterVerdict(BaseModel):
+class FilterVerdict(Schema):
     """What a content filter said."""
 
     direction: str
@@ -177,7 +177,7 @@ class FilterVerdict(BaseModel):
     severity: str | None
 
 
-class Gate(BaseModel):
+class Gate(Schema):
     """What decided between answering and asking a person."""
 
     name: str
@@ -185,14 +185,14 @@ class Gate(BaseModel):
     features: Signals
 
 
-class SearchFilters(BaseModel):
+class SearchFilters(Schema):
     """What the request limited the search to, as it was sent; null where it did not."""
 
     spaces: list[str] | None
     source_type: str | None
 
 
-class PlannedSearch(BaseModel):
+class PlannedSearch(Schema):
     """A search that the model made in its own words, within the asker's permissions."""
 
     query: str
@@ -202,7 +202,7 @@ class PlannedSearch(BaseModel):
     found: int = Field(description="Sections found.")
 
 
-class Pipeline(BaseModel):
+class Pipeline(Schema):
     """Why this answer, or why none."""
 
     route: Routed
@@ -222,7 +222,7 @@ class Pipeline(BaseModel):
     search_filters: SearchFilters
 
 
-class AnswerBase(BaseModel):
+class AnswerBase(Schema):
     """What became of a question, in every version."""
 
     interaction_id: str
@@ -250,7 +250,7 @@ class Answer(AnswerBase):
     status: Literal["answered", "unknown", "error"]
 
 
-class LimitMet(BaseModel):
+class LimitMet(Schema):
     """The limit that refused a question."""
 
     kind: Literal["rate", "budget", "pause", "queue"]
@@ -259,7 +259,7 @@ class LimitMet(BaseModel):
     )
 
 
-class Translation(BaseModel):
+class Translation(Schema):
     """A model's translation of an answer that quotes the wiki; nobody has checked it."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -302,7 +302,7 @@ class AnswerV2(AnswerBase):
     limit: LimitMet | None = Field(description="The limit that refused it, if one did.")
 
 
-class Feedback(BaseModel):
+class Feedback(Schema):
     """A judgement as it is kept."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -315,7 +315,7 @@ class Feedback(BaseModel):
     given_at: datetime
 
 
-class Recorded(BaseModel):
+class Recorded(Schema):
     """What the record adds to an answer."""
 
     question: str
@@ -331,7 +331,7 @@ class InteractionV2(Recorded, AnswerV2):
     """An answer as recorded."""
 
 
-class Working(BaseModel):
+class Working(Schema):
     """A question that is still being worked on."""
 
     interaction_id: str
@@ -343,14 +343,14 @@ class Working(BaseModel):
     created_at: datetime
 
 
-class Health(BaseModel):
+class Health(Schema):
     """The process runs, and what it does (FRONTDESK_ROLE)."""
 
     status: Literal["ok"]
     role: Literal["all", "accept", "work"]
 
 
-class Part(BaseModel):
+class Part(Schema):
     """One part of the server; `detail` and `cure` are for admins and for this machine."""
 
     name: str
@@ -359,7 +359,7 @@ class Part(BaseModel):
     cure: str | None
 
 
-class Readiness(BaseModel):
+class Readiness(Schema):
     """Whether questions can be answered now."""
 
     status: Literal["ready", "not_ready"]
@@ -367,7 +367,7 @@ class Readiness(BaseModel):
     parts: list[Part]
 
 
-class Document(BaseModel):
+class Document(Schema):
     """An OpenAPI 3.1 document."""
 
     model_config = ConfigDict(extra="allow")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aiohttp import web
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from bot.learning.shadow_mode import DraftCounts, DraftReview
 from bot.web.api.admin_schemas import Queried
 from bot.web.api.operations import ALWAYS_POSSIBLE, V2, Operation, parameters_of
+from bot.web.api.part_schemas import Schema
 from bot.web.api.requests import json_reply, query_of
 from bot.web.auth.identity import require_role
 
@@ -24,7 +25,7 @@ class ShadowChannel(Queried):
     )
 
 
-class ShadowCounts(BaseModel):
+class ShadowCounts(Schema):
     """What would have been answered, and what reviewers said of it."""
 
     questions: int = Field(description="How many were asked; of a space, those with a draft.")

@@ -10,8 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, TypeVar
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
+from bot.web.api.part_schemas import Schema
 from bot.web.api.requests import invalid_field, parse_json, query_of
 from bot.web.api.schemas import Sent
 from bot.web.forms import ReceivedFile, UploadLimits, receive_file, receive_form
@@ -47,7 +48,7 @@ _FORM_FIELDS = {"readers"}
 _KNOWN_FIELDS = "Leave it out. Known are file and readers."
 
 
-class UploadForm(BaseModel):
+class UploadForm(Schema):
     """A form with a document: Markdown, text, HTML, PDF or Word (.docx), told by its content."""
 
     model_config = ConfigDict(
@@ -95,7 +96,7 @@ class NewDocument(DocumentContent):
     )
 
 
-class UploadQuery(BaseModel):
+class UploadQuery(Schema):
     """Who may read a file that is sent as it is."""
 
     model_config = ConfigDict(extra="forbid")

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from bot.domain.urls import OWN_PAGES
@@ -29,6 +29,9 @@ from rag.parts import (
     Quotation,
     Table,
 )
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 _MARK = re.compile(r"<code.*?</code>|\[(\d{1,2})\]", re.DOTALL)
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -169,8 +172,14 @@ def _inline(text: str) -> str:
 
 @cache
 def _inline_parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
-    return parser.disable([*_DISABLED_RULES, "escape"])
+    return _parser().disable([*_DISABLED_RULES, "escape"])
+
+
+def _parser() -> MarkdownIt:
+    # Imported for the first page that shows text, not at every start.
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - only if needed
+
+    return MarkdownIt("commonmark", {"html": False, "breaks": True})
 
 
 def openable(url: str) -> str:
@@ -203,7 +212,7 @@ def passage_html(text: str, quotes: Sequence[str] = ()) -> Markup:
 
 def _render_markdown(text: str, *, literal_backslashes: bool = False) -> str:
     """Render Markdown; headings are moved below the levels of the page around it."""
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table")
+    parser = _parser().enable("table")
     parser.disable([*_DISABLED_RULES, "escape"] if literal_backslashes else _DISABLED_RULES)
     html = _HEADING.sub(lambda found: f"{found[1]}{_HEADINGS[found[2]]}>", parser.render(text))
     html = html.replace("<table>", _TABLE).replace("</table>", "</table></div>")
