@@ -26,6 +26,7 @@ from ingestion.help_texts import add_examples
 from ingestion.validation import ReadersMalformed, is_space_key, parse_readers
 from rag.errors import RagError
 from rag.file_modes import GROUP_AND_OTHERS, restrict_to_owner
+from rag.garbage_collection import freeze_startup_objects
 from rag.retrying import log_long_waits
 from rag.types import Readers
 
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m ingestio
     try:
         settings = load_settings()
         restrict_to_owner(settings.data_dir)
+        freeze_startup_objects()
         return asyncio.run(_COMMANDS[options.command](options, settings))
     except IngestionError as error:
         print(error, file=sys.stderr)

@@ -25,6 +25,7 @@ from bot.inbox.accept import DurableInbox
 from bot.inbox.engine import DbosEngine, engine_url
 from bot.store.database import database_url, unopened
 from rag.embedding import embed_question
+from rag.garbage_collection import freeze_startup_objects
 from rag.ports import Embedder
 from tests.fakes.builders import message
 
@@ -139,5 +140,4 @@ async def answering(data_dir: Path, *, sample: bool = False) -> AsyncIterator[An
 def collect_as_served() -> None:
     """Collect garbage as seldom as ``serve`` does (bot.app.cli.serve)."""
     gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    freeze_startup_objects()

@@ -32,6 +32,7 @@ from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import SyncScope, sync
 from ingestion.types import Extent
 from rag.embedding import embedding_text
+from rag.garbage_collection import freeze_startup_objects
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.models.local_embedder import open_local_embedder
 from rag.ports import Embedder
@@ -255,6 +256,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--make", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.make:
+        # As the command and the server do before they index.
+        freeze_startup_objects()
         passed = asyncio.run(make(Wanted(**json.loads(options.make))))
         print(json.dumps(asdict(passed)))
         return 0

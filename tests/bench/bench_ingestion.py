@@ -21,6 +21,7 @@ from ingestion.folder import FolderSource
 from ingestion.sync.report import NoProgress
 from ingestion.sync.sync import EVERYONE_READS, sync
 from rag.embedding import embedding_text
+from rag.garbage_collection import freeze_startup_objects
 from rag.index.embedded.index import fingerprint_of, open_index
 from rag.models.local_embedder import LocalEmbedder, open_local_embedder
 from tests.bench.aims import Aim, print_aims
@@ -106,6 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.folder.is_dir():
         print(f"{str(options.folder)!r} is no folder; name one.", file=sys.stderr)
         return 2
+    # As the command and the server do before they index.
+    freeze_startup_objects()
     speed = asyncio.run(measure(options.folder, options.rounds))
     print(f"{speed.folder}: {speed.chunks} chunks, median of {speed.rounds} rounds")
     print(f"embedder alone  {speed.raw:6.1f} chunks/s")

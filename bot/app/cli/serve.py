@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import errno
-import gc
 import signal
 import sys
 import time
@@ -27,10 +26,7 @@ from bot.observability.tracing import set_up_tracing
 from bot.store.database import database_url, lock_data_dir, reminders_of, unopened
 from bot.web.auth.demo import DEMO, personas
 from bot.web.connections import IDLE_SECONDS, Connections, max_connections, raise_open_file_limit
-
-_GC_THRESHOLDS = (20_000, 20, 20)
-"""Thresholds of the garbage collector's three generations; Python's own 700, 10, 10 suit short
-programs."""
+from rag.garbage_collection import freeze_startup_objects
 
 _CLOSE_SECONDS = 3.0
 """aiohttp's shutdown timeout after the inbox has finished; it applies twice. With the inbox's own
@@ -124,7 +120,10 @@ async def _listen(app: web.Application, settings: Settings, started: float) -> N
             for line in address_lines(address, demo=DEMO in app):
                 print(line, flush=True)
             print(f"Serving {address} (ready in {took:.1f} s)", flush=True)
-            _freeze_startup_objects()
+            # Not before, as collecting takes a tenth of a start. Messages that wait in a burst
+            # would be visited again and again.
+            freeze_startup_objects()
+            _give_back_freed_memory()
             await stopped.wait()
             print("Stopping: finishing what was asked.", flush=True)
     finally:
@@ -155,20 +154,6 @@ async def _bind(
         ) from error
     port: int = listener.sockets[0].getsockname()[1]
     return port
-
-
-def _freeze_startup_objects() -> None:
-    """Exclude start-up objects from garbage collection, collect less often, and give back memory.
-
-    A full collection visits every object and blocks all answers: 0.3 s, most of it spent on modules
-    and models that stay. Otherwise messages waiting in a burst would also be visited again and
-    again. Nothing is collected first: it would take as long, just when the first questions come,
-    and a start leaves next to no garbage.
-    """
-    gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
-    gc.enable()
-    _give_back_freed_memory()
 
 
 def _give_back_freed_memory() -> None:
