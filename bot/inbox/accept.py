@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -26,10 +26,6 @@ log = structlog.get_logger(__name__)
 _OUTCOME_POLL_SECONDS = 0.25
 _TELLING_SECONDS = 5.0
 _DRAIN_POLL_SECONDS = 0.02
-_TAKEN_AT_A_TIME = 64
-_SHARE_SECONDS = 0.25
-"""Between two groups of a dead process's work."""
-
 _HARD_LIMIT_FACTOR = 2
 """Beyond this multiple of the limit a message is refused without a busy reply, even on a
 platform."""
@@ -231,55 +227,34 @@ class DurableInbox:
                 break
         return taken
 
-    async def adopt(self, begun: Collection[InteractionId] = ()) -> int:
-        """Take over what no live process works on; return the number of interactions.
-
-        ``begun``: a process that died had begun these, so that they go before what only waited.
-        """
+    async def adopt(self) -> int:
+        """Restart interactions that no live process works on; return their number."""
         left = await self._worklist.unfinished_ids(self._owner)
         for gone in self._in_flight.overdue_but(left):
             self._leave(gone)
         overdue = frozenset(filter(self._in_flight.overdue, left))
-        if not overdue:
-            return 0
-        taken = await self._take_over(begun)
-        stuck = [
-            each
-            for each in await self._worklist.unfinished(self._owner)
-            if each.id in overdue and self._in_flight.overdue(each.id) and not each.unclaimed
-        ]
-        for each in stuck:
-            await self._restart(each, partial(self._engine.again, each))
-        return taken + len(stuck)
+        listed = await self._worklist.unfinished(self._owner) if overdue else ()
+        orphans = [each for each in listed if each.id in overdue and not each.unclaimed]
+        for orphan in orphans:
+            self._leave(orphan.id)
+            if orphan.answered:
+                await self._again(orphan)
+                continue
+            self._in_flight.enter(orphan.id).kept.set()
+            place = (orphan.thread, orphan.person, orphan.channel)
+            self._line_up(orphan.id, place, partial(self._again, orphan))
+        return len(orphans)
 
-    async def _take_over(self, begun: Collection[InteractionId]) -> int:
-        """Claim what processes that died had claimed, and do it; return the number."""
-        taken = 0
-        while self._owner is not None:
-            found = await self._worklist.take_over(self._owner, _TAKEN_AT_A_TIME)
-            for each in found:
-                # The claim names this work, as the engine has ended that of earlier claims.
-                begin = partial(self._engine.begin, f"{each.id}:{each.epoch}", each.id)
-                await self._restart(each, begin, urgent=each.id in begun)
-            taken += len(found)
-            if len(found) < _TAKEN_AT_A_TIME:
-                break
-            # So that other processes get some of it, too.
-            await asyncio.sleep(_SHARE_SECONDS)
-        return taken
+    async def _again(self, orphan: Unfinished) -> None:
+        """Begin an orphan in its turn, unless another process has taken it up meanwhile.
 
-    async def _restart(
-        self, work: Unfinished, begin: Callable[[], Awaitable[None]], *, urgent: bool = False
-    ) -> None:
-        """Begin unfinished work, in its turn if it is to be answered yet."""
-        self._leave(work.id)
-        self._in_flight.enter(work.id).kept.set()
-        if work.answered:
-            self._in_flight.expect(work.id)
-            await begin()
-            return
-        place = (work.thread, work.person, work.channel)
-        self._line_up(work.id, place, begin, urgent=urgent)
+        Resumed here, its work in the engine would be this process's: then it is not known to be
+        begun by the other, and is not resumed at once when that process dies.
+        """
+        if await self._worklist.is_free(orphan.id, self._owner):
+            await self._engine.again(orphan)
+        else:
+            self._leave(orphan.id)
 
     def _admit(self, message: Message) -> InFlightMessage:
         """Reserve a place for a message. Raises InboxUnavailable, InboxFull."""

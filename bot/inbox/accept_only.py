@@ -46,8 +46,8 @@ class AcceptOnlyEngine:
     async def start(self, run: RunWork) -> None:  # noqa: ARG002
         return
 
-    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:  # noqa: ARG002
-        return frozenset()
+    async def take_over(self, executors: Sequence[str]) -> None:  # noqa: ARG002
+        return
 
     async def forget(self) -> None:
         return

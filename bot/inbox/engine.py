@@ -37,8 +37,8 @@ _VERSION = "1"
 """The workflow's version. Fixed, so that a rolling upgrade resumes the older version's work; raised
 only when a newer workflow can't continue where an older one stopped."""
 
-_RUNNING, _QUEUED, _CANCELLED = "PENDING", "ENQUEUED", "CANCELLED"
-_ENDED_STATUSES = frozenset({"SUCCESS", "ERROR", _CANCELLED, "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
+_ENDED_STATUSES = frozenset({"SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
+_QUEUED = "ENQUEUED"
 _ENDED_KEPT_FOR = timedelta(days=2)
 _DELETED_PER_QUERY = 500
 _RERUN_ID_SECONDS = 10
@@ -111,26 +111,15 @@ class DbosEngine:
         elif status.status != _QUEUED:  # Else it was resumed already, and is about to be begun.
             await DBOS.resume_workflow_async(unfinished.id)
 
-    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
-        """Cancel the work that dead processes had begun; return what it was about.
-
-        It is not resumed: any process may take resumed work from the engine's queue, also one that
-        has no claim on it.
-        """
-        begun: set[str] = set()
+    async def take_over(self, executors: Sequence[str]) -> None:
+        """Resume the work that dead processes had begun."""
         for executor in executors:
-            found = await DBOS.list_workflows_async(
-                status=[_RUNNING, _CANCELLED],
-                executor_id=executor,
-                load_input=False,
-                load_output=False,
+            begun = await DBOS.list_workflows_async(
+                status="PENDING", executor_id=executor, load_input=False, load_output=False
             )
-            begun.update(each.workflow_id for each in found)
-            running = [each.workflow_id for each in found if each.status == _RUNNING]
-            if running:
-                await DBOS.cancel_workflows_async(running)
-        # Work on an interaction has its id, or begins with it.
-        return frozenset(InteractionId(each.partition(":")[0]) for each in begun)
+            # All at once: one by one takes a busy server longer than the lease lasted.
+            if begun:
+                await DBOS.resume_workflows_async([each.workflow_id for each in begun])
 
     async def forget(self) -> None:
         """Delete workflows that ended long ago, in batches."""

@@ -214,8 +214,9 @@ class InboxSupervisor:
         dead = await self._replicas.dead()
         if not dead and not whole:
             return
-        begun = await self._engine.abandon(dead) if dead else frozenset()
-        adopted = await self._inbox.adopt(begun)
+        if dead:
+            await self._engine.take_over(dead)
+        adopted = await self._inbox.adopt()
         # Only now, so that a failed takeover is repeated.
         for replica in dead:
             await self._replicas.bury(replica)

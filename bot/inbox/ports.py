@@ -121,13 +121,6 @@ class Worklist(Protocol):
         """
         ...
 
-    async def take_over(self, owner: str, most: int) -> Sequence[Unfinished]:
-        """Claim unfinished work of processes that died, so many at most; return it, oldest first.
-
-        Without what is ``unclaimed``.
-        """
-        ...
-
     async def unfinished_ids(self, owner: str | None = None) -> frozenset[InteractionId]:
         """Return the ids of what ``unfinished`` returns but is not ``unclaimed``.
 
@@ -140,6 +133,10 @@ class Worklist(Protocol):
 
         Those claimed by a live process other than ``owner`` are left out.
         """
+        ...
+
+    async def is_free(self, interaction_id: InteractionId, owner: str | None) -> bool:
+        """Return whether it is unfinished, and no live process but ``owner`` has claimed it."""
         ...
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
@@ -176,11 +173,8 @@ class DurableEngine(Protocol):
         """Start, and resume the work that this executor left. Raises EngineUnavailable."""
         ...
 
-    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
-        """Cancel the work that dead processes had begun; return what it was about.
-
-        What is left of it is begun anew by who claims it. The same is returned when repeated.
-        """
+    async def take_over(self, executors: Sequence[str]) -> None:
+        """Resume the work that dead processes had begun."""
         ...
 
     async def forget(self) -> None:

@@ -94,19 +94,6 @@ def _claim_work(dialect: str) -> Update:
     )
 
 
-UNFINISHED_WORK = (
-    InteractionRow.number,
-    InteractionRow.id,
-    InteractionRow.epoch,
-    InteractionRow.status,
-    InteractionRow.owner,
-    InteractionRow.tenant,
-    InteractionRow.thread,
-    InteractionRow.person,
-    InteractionRow.channel,
-)
-"""What is read of unfinished work: whose claim it is, and whose turn it takes."""
-
 UNCLAIMED = and_(InteractionRow.status == "working", InteractionRow.owner.is_(None))
 """The condition for messages that a process kept for others to answer, and none has taken yet."""
 
@@ -132,36 +119,17 @@ def take_unclaimed(dialect: str, owner: str, most: int) -> Update:
     )
 
 
-def take_orphans(dialect: str, owner: str, most: int) -> Update:
-    """Return the statement that claims unfinished work of no live process, the oldest first.
-
-    It returns UNFINISHED_WORK of what it claimed, in any order; without what is UNCLAIMED.
-    Processes that claim at the same moment do not wait for each other.
-    """
-    row = InteractionRow
-    others = row.owner.is_distinct_from(owner)
-    orphaned = and_(UNFINISHED, not_(UNCLAIMED), _not_of_others(lease_clock(dialect), owner))
-    free = select(row.number).where(orphaned, others).order_by(row.number).limit(most)
-    if dialect == "postgresql":
-        free = free.with_for_update(skip_locked=True)
-    return (
-        update(row)
-        .where(row.number.in_(free.scalar_subquery()))
-        .values(owner=owner, epoch=row.epoch + 1)
-        .returning(*UNFINISHED_WORK)
-    )
-
-
 def select_unfinished(
     dialect: str, owner: str | None
-) -> Select[int, str, int, str, str | None, str, str, str, str]:
+) -> Select[str, int, str, str | None, str, str, str, str]:
     """Return the query for unfinished interactions not claimed by a live process but ``owner``.
 
     Covers all tenants, so its result must not be shown to users.
     """
     row = InteractionRow
+    whose = (row.tenant, row.thread, row.person, row.channel)
     return (
-        select(*UNFINISHED_WORK)
+        select(row.id, row.epoch, row.status, row.owner, *whose)
         .where(UNFINISHED, _not_of_others(lease_clock(dialect), owner))
         .order_by(row.number)
     )
@@ -176,6 +144,16 @@ def select_unfinished_ids(dialect: str, owner: str | None) -> Select[str | None]
     joined = func.string_agg if dialect == "postgresql" else func.group_concat
     return select(joined(InteractionRow.id, ",")).where(
         UNFINISHED, _not_of_others(lease_clock(dialect), owner), not_(UNCLAIMED)
+    )
+
+
+def select_is_free(dialect: str, interaction_id: str, owner: str | None) -> Select[bool]:
+    """Return the query whether an interaction is one that select_unfinished returns."""
+    row = InteractionRow
+    return select(
+        exists().where(
+            row.id == interaction_id, UNFINISHED, _not_of_others(lease_clock(dialect), owner)
+        )
     )
 
 

@@ -158,8 +158,7 @@ class MemoryEngine:
     async def again(self, unfinished: Unfinished) -> None:
         await self.begin(f"{unfinished.id}:{unfinished.epoch}", unfinished.id)
 
-    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
-        return frozenset()
+    async def take_over(self, executors: Sequence[str]) -> None: ...
 
     async def forget(self) -> None: ...
 
@@ -220,8 +219,7 @@ class IdleEngine:
     async def again(self, unfinished: Unfinished) -> None:
         self.begun.append(f"{unfinished.id}:{unfinished.epoch}")
 
-    async def abandon(self, executors: object) -> frozenset[InteractionId]:
-        return frozenset()
+    async def take_over(self, executors: object) -> None: ...
 
     async def forget(self) -> None: ...
 

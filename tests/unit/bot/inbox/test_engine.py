@@ -53,13 +53,13 @@ class Runs:
         return self._pauses.pop(0) if self._pauses else None
 
 
-def engine_in(folder: Path, executor: str = "local") -> DbosEngine:
-    return DbosEngine(engine_url(load_settings(_env_file=None, data_dir=folder)), executor)
+def engine_in(folder: Path) -> DbosEngine:
+    return DbosEngine(engine_url(load_settings(_env_file=None, data_dir=folder)), "local")
 
 
 @asynccontextmanager
-async def started(folder: Path, run: RunWork, executor: str = "local") -> AsyncIterator[DbosEngine]:
-    engine = engine_in(folder, executor)
+async def started(folder: Path, run: RunWork) -> AsyncIterator[DbosEngine]:
+    engine = engine_in(folder)
     await engine.start(run)
     try:
         yield engine
@@ -121,29 +121,6 @@ async def test_a_restart_resumes_what_paused_and_what_was_under_way_and_not_what
 
     assert sorted(first) == [done, paused, stuck]
     assert sorted(second.seen) == [paused, stuck]
-
-
-async def test_work_of_a_dead_process_is_named_and_not_run_before_it_is_begun_anew(
-    tmp_path: Path,
-) -> None:
-    stuck = InteractionId("stuck")
-    before, after = Runs(60.0, 60.0), Runs()
-    async with started(tmp_path, before, "dead") as engine:
-        await engine.begin(ID, ID)
-        await engine.begin(f"{stuck}:2", stuck)
-        await wait_until(lambda: len(before.seen) == 2)
-
-    async with started(tmp_path, after, "me") as engine:
-        begun = [await engine.abandon(["dead", "nobody"]) for _ in range(2)]
-        # Resumed work would wait in the engine's queue, which is read every second.
-        await asyncio.sleep(1.5)
-        seen = list(after.seen)
-        await engine.begin(f"{ID}:2", ID)
-        await wait_until(lambda: after.seen)
-
-    assert begun == [frozenset({ID, stuck})] * 2
-    assert seen == []
-    assert after.seen == [ID]
 
 
 async def test_work_on_forgotten_questions_leaves_no_id(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from bot.app.worker import BuiltInbox
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
-from bot.domain.interactions import Claim
+from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId, Message
 from bot.inbox.heartbeat import Lease
 from bot.inbox.worker import WorkLimits
@@ -331,35 +331,53 @@ async def test_work_that_the_engine_forgot_is_taken_up_again(
     assert (await stored_interaction(store, ID)).status == "working"
 
 
-async def test_a_dead_servers_work_is_claimed_at_once_by_one_server_and_begun_in_turn(
+async def test_an_orphan_that_another_took_up_meanwhile_is_left_to_it(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.inbox.turns._TAKEN_SECONDS", 600.0)
-    engines = [IdleEngine(name) for name in ("one", "other")]
-    one, other = (
-        inbox_over(store, limits=WorkLimits(concurrency=1), engine=engine, alone=False).inbox
-        for engine in engines
+    engine = IdleEngine()
+    opened = inbox_over(store, limits=WorkLimits(concurrency=1), engine=engine, alone=False)
+    opened.inbox.open()
+    first, second, last = (
+        message(name, message_id=name, thread=name) for name in ("first", "second", "last")
     )
-    left = [message(f"q{n}", message_id=f"m{n}", thread=f"t{n}") for n in range(5)]
-    for each in left:
-        await store.work.open(each, "dead")
-    answered = await record_answer(store, ASKED, "answered", owner="dead")
-    last = left[-1].interaction_id
-    await store.replicas.prolong("one", seconds=60)
+    for each in (first, second):
+        await opened.inbox.accept(each)
+    await until(lambda: len(engine.begun) == 2)
+    await store.work.open(ASKED, "dead")
+    assert await opened.inbox.adopt() == 1
+    await opened.inbox.accept(last)
 
-    taken = [await one.adopt([last]), await other.adopt([last])]
+    await store.replicas.prolong("other", seconds=60)
+    assert await store.work.claim(ID, "other")
+    for each in (first, second):
+        await opened.inbox.run(each.interaction_id)
 
-    assert taken == [6, 0]
-    claims = [(await stored_interaction(store, each.interaction_id)).claim for each in left]
-    assert claims == [Claim("one", 2)] * 5
-    places = 2
-    await until(lambda: len(engines[0].begun) == 1 + places)
-    assert engines[0].begun == [
-        f"{answered.id}:2",
-        f"{last}:2",
-        f"{left[0].interaction_id}:2",
-    ]
-    assert engines[1].begun == []
+    await until(lambda: last.interaction_id in engine.begun)
+    assert f"{ID}:1" not in engine.begun
+    assert opened.inbox.busy == 1
+
+
+async def test_an_answered_orphan_that_another_took_up_is_left_to_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = IdleEngine()
+    opened = inbox_over(store, engine=engine, alone=False)
+    opened.inbox.open()
+    await record_answer(store, ASKED, "answered", owner="dead")
+    listed = store.work.unfinished
+
+    async def listed_late(owner: str | None = None) -> Sequence[Unfinished]:
+        orphans = await listed(owner)
+        await store.replicas.prolong("other", seconds=60)
+        assert await store.work.claim(ID, "other")
+        return orphans
+
+    monkeypatch.setattr(store.work, "unfinished", listed_late)
+
+    await opened.inbox.adopt()
+
+    assert engine.begun == []
 
 
 async def test_work_that_is_under_way_is_not_taken_up_twice(store: Store) -> None:

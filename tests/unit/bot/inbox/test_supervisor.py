@@ -10,7 +10,6 @@ from structlog.testing import capture_logs
 
 from bot.app.worker import BuiltInbox, InboxOptions, build_durable_inbox
 from bot.domain.errors import EngineUnavailable, InboxUnavailable, StoreUnavailable
-from bot.domain.messages import InteractionId
 from bot.inbox.heartbeat import InboxSupervisor
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
@@ -56,16 +55,15 @@ class WatchedEngine(MemoryEngine):
     def __init__(self, executor: str = "memory", *, failures: int = 0) -> None:
         super().__init__(executor)
         self._opening = FailingFirst(failures, EngineUnavailable("No space."))
-        self.abandoned: list[str] = []
+        self.taken_over: list[str] = []
         self.forgot = 0
 
     async def start(self, run: Run) -> None:
         await self._opening()
         await super().start(run)
 
-    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
-        self.abandoned += executors
-        return frozenset()
+    async def take_over(self, executors: Sequence[str]) -> None:
+        self.taken_over += executors
 
     async def forget(self) -> None:
         self.forgot += 1
@@ -209,7 +207,7 @@ async def test_a_dead_servers_work_is_taken_over_within_a_few_rounds(store: Stor
         await store.replicas.prolong("dying", seconds=0)
 
         assert await asyncio.wait_for(inbox.outcome(ID), 60) == generic_outcome("You said: hello")
-        await wait_until(lambda: "dying" in engine.abandoned)
+        await wait_until(lambda: "dying" in engine.taken_over)
         async with asyncio.timeout(60):
             while await store.replicas.dead():  # noqa: ASYNC110 - rows tell nobody
                 await asyncio.sleep(0.01)

@@ -112,23 +112,6 @@ async def test_unfinished_is_what_nobody_else_alive_has(store: Store) -> None:
     assert [each.epoch for each in mine] == [1, 1]
 
 
-async def test_what_dead_processes_had_is_taken_over_oldest_first_and_by_one(
-    store: Store,
-) -> None:
-    await alive(store, "me", "another")
-    for number, owner in enumerate(("me", "another", OWNER, "dead", None, OWNER)):
-        await store.work.open(numbered(number), owner)
-    ids = [numbered(n).interaction_id for n in (2, 3, 5)]
-
-    first = await store.work.take_over("me", 2)
-    rest = await store.work.take_over("another", 2)
-
-    assert [(each.id, each.epoch) for each in first] == [(ids[0], 2), (ids[1], 2)]
-    assert [(each.id, each.epoch) for each in rest] == [(ids[2], 2)]
-    assert (await stored_interaction(store, ids[0])).claim == Claim("me", 2)
-    assert await store.work.take_over("me", 2) == []
-
-
 async def test_their_ids_are_without_what_nobody_has_claimed_yet(store: Store) -> None:
     await alive(store, "me", "another")
     assert await store.work.unfinished_ids("me") == frozenset()
