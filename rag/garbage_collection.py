@@ -10,7 +10,7 @@ programs."""
 
 
 def freeze_startup_objects() -> None:
-    """Exclude what exists now from garbage collection, and collect less often.
+    """Enable garbage collection for what is made from now on, and collect less often.
 
     A full collection visits every object and stops all threads meanwhile: for 0.1 s in a process
     that indexes, for 0.3 s in a server, most of it spent on modules and models that stay. Nothing

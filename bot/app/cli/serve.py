@@ -120,8 +120,8 @@ async def _listen(app: web.Application, settings: Settings, started: float) -> N
             for line in address_lines(address, demo=DEMO in app):
                 print(line, flush=True)
             print(f"Serving {address} (ready in {took:.1f} s)", flush=True)
-            # Not before, as collecting takes a tenth of a start. Messages that wait in a burst
-            # would be visited again and again.
+            # Nothing was collected until now (bot.__main__), and from now on collections leave out
+            # what the start made; messages that wait in a burst would be visited often otherwise.
             freeze_startup_objects()
             _give_back_freed_memory()
             await stopped.wait()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import gettext
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -235,9 +235,9 @@ def load_catalogue(default: str = DEFAULT, folder: Path = FOLDER) -> Catalogue:
 
 
 @functools.cache
-def _read_languages(folder: Path) -> Sequence[Language]:
+def _read_languages(folder: Path) -> tuple[Language, ...]:
     languages = []
     for tag in shipped_tags(folder):
         with (folder / f"{tag}.mo").open("rb") as file:
             languages.append(Language(tag, gettext.GNUTranslations(file)))
-    return languages
+    return tuple(languages)

@@ -55,9 +55,9 @@ class Streams:
     """Opens streams, updates them, and ends them with a message that gets the stream's id.
 
     Only streams show progress as text, as Teams ends them by itself: a progress message whose post
-    succeeded unseen could never be found and removed. Other chats get a typing indicator, which
-    Teams supports in chats only: in channels it shows none
-    (https://github.com/MicrosoftDocs/msteams-docs/issues/1451), so nothing is sent there.
+    succeeded unseen could never be found and removed. Other chats get a typing indicator. Channels
+    get nothing, as Teams shows no typing there
+    (https://github.com/MicrosoftDocs/msteams-docs/issues/1451).
 
     Only the process that opened a stream has its sequence number and can update it; any process can
     end it, as the final message has no number. Raises DeliveryFailed, as the client does.
