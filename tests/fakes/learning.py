@@ -94,8 +94,8 @@ def gap_views(store: Store, readable: ReadablePassages) -> GapViews:
     return GapViews("default", store.gap_reports, words, readable)
 
 
-DAYLIGHT, NIGHT = 23, 0
-"""The hour from which a job works at night: so that it has not come, or has."""
+DAYLIGHT, NIGHT = 24, 0
+"""The hour from which a job works at night: one that no day has, and one that always has come."""
 
 _NUMBERS = count(1)
 LOW = Escalation("I'll ask.", "low_confidence", "")
