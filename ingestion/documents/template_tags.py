@@ -12,14 +12,25 @@ from collections.abc import Callable
 _LIQUID = r"\{%(?:(?!\{%|%\}).)*%\}"
 _MUSTACHE = r"\{\{(?:(?!\{\{|\}\}).)*\}\}"
 _TAG = rf"(?:{_LIQUID}|{_MUSTACHE})"
+_CODE = r"""
+      (?P<fence>     ^(?P<lead>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)
+                     (?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<rest>[^\n]*(?:\n.*?)?
+                     (?:^[ \t>]*(?P=mark)[`~]*[ \t]*$|\Z)) )
+    | (?P<pre>       <(?P<element>pre|code|script|style)\b
+                     (?:(?!<(?P=element)\b).)*?</(?P=element)\s*> )
+    | (?P<span>      (?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`) )
+    """
+_COMMENTS = r"<!--.*?--> | ^[ ]{0,3}<!--.*\Z | <%(?:(?!<%|%>).)*%>"
+_FLAGS = re.DOTALL | re.MULTILINE | re.VERBOSE
+_WITHOUT_BRACES = re.compile(rf"(?P<comment> {_COMMENTS} ) | {_CODE}", _FLAGS)
+"""Of _SYNTAX what can match in a text without a brace: all other rules are tried at each letter."""
+
 _SYNTAX = re.compile(
     rf"""
-      (?P<comment>   <!--.*?-->
-                   | ^[ ]{{0,3}}<!--.*\Z
+      (?P<comment>   {_COMMENTS}
                    | \{{%-?\s*comment\b(?:(?!%\}}).)*%\}}(?:(?!\{{%-?\s*comment\b).)*?
                      \{{%-?\s*endcomment\s*-?%\}}
-                   | \{{\#\s(?:(?!\{{\#|\#\}}).)*\#\}}
-                   | <%(?:(?!<%|%>).)*%> )
+                   | \{{\#\s(?:(?!\{{\#|\#\}}).)*\#\}} )
     | (?P<highlight> \{{%-?\s*highlight\s+(?P<language>[\w+-]*)(?:(?!%\}}).)*%\}}
                      (?P<listing>(?:(?!\{{%-?\s*highlight\b).)*?)\{{%-?\s*endhighlight\s*-?%\}}
                    | \{{\{{<\s*highlight\s+(?P<language2>[\w+-]*)(?:(?!>\}}\}}).)*>\}}\}}
@@ -27,12 +38,7 @@ _SYNTAX = re.compile(
                      \{{\{{<\s*/\s*highlight\s*>\}}\}} )
     | (?P<raw>       \{{%-?\s*raw\s*-?%\}}(?P<inside>(?:(?!\{{%-?\s*raw\b).)*?)
                      \{{%-?\s*endraw\s*-?%\}} )
-    | (?P<fence>     ^(?P<lead>[ \t>]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+)*)
-                     (?P<mark>`{{3,}}(?=[^`\n]*$)|~{{3,}})(?P<rest>[^\n]*(?:\n.*?)?
-                     (?:^[ \t>]*(?P=mark)[`~]*[ \t]*$|\Z)) )
-    | (?P<pre>       <(?P<element>pre|code|script|style)\b
-                     (?:(?!<(?P=element)\b).)*?</(?P=element)\s*> )
-    | (?P<span>      (?<![`\\])(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`) )
+    | {_CODE}
     | (?P<target>    (?P<label>!?\[[^\[\]{{}}]*)?\]\s?\(\s*
                      (?:(?!\{{[%{{])[^()\s])*{_TAG}(?:{_TAG}|[^(){{}}])*\) )
     | (?P<definition>(?<=\]:)[ \t]*{_LIQUID}[^\n]* )
@@ -41,7 +47,7 @@ _SYNTAX = re.compile(
     | (?P<liquid>    {_LIQUID} )
     | (?P<mustache>  {_MUSTACHE} )
     """,
-    re.DOTALL | re.MULTILINE | re.VERBOSE,
+    _FLAGS,
 )
 _RAW_MARKS = re.compile(r"\{%-?\s*(?:end)?raw\s*-?%\}")
 _ARGUMENT = re.compile(r"(?<![=:\w])(?:\"([^\"]*)\"|'([^']*)')")
@@ -81,17 +87,12 @@ def without_templates(text: str) -> Masked:
         kept.append(_RAW_MARKS.sub("", code))
         return f"\ufdd0{len(kept) - 1}\ufdd1"
 
-    return Masked(_SYNTAX.sub(lambda match: _replace(match, keep), text), kept)
+    syntax = _SYNTAX if "{" in text else _WITHOUT_BRACES
+    # The last group is the alternative: it is closed after those inside it.
+    return Masked(syntax.sub(lambda match: _RULES[match.lastgroup or ""](match, keep), text), kept)
 
 
 Keep = Callable[[str], str]
-
-
-def _replace(match: re.Match[str], keep: Keep) -> str:
-    for name, rule in _RULES.items():
-        if match[name] is not None:
-            return rule(match, keep)
-    return ""
 
 
 def _fence(match: re.Match[str], keep: Keep) -> str:
