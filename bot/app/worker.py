@@ -79,7 +79,7 @@ def build_durable_inbox(
     options: InboxOptions,
 ) -> BuiltInbox:
     """Build an inbox with its worker and supervisor; nothing is started."""
-    owner = str(uuid.uuid4()) if options.alone else engine.executor
+    owner = engine.executor
     lease = Lease(store.replicas, owner, alone=options.alone)
     in_flight = InFlight()
     arrivals = Arrivals(limits.arriving)
@@ -211,7 +211,7 @@ def build_background_work(
 def open_engine(settings: Settings) -> DurableEngine:
     """Return the durable engine of a process; it is started with the inbox.
 
-    A process has a name of its own in it, a fixed one where only one process can run.
+    Each start has a name of its own in it, which is also the owner of its claims.
     """
     # Half a second that the other commands, and `--help`, need not wait for.
     from bot.inbox.engine import DbosEngine, engine_url, forget_work_at  # noqa: PLC0415
@@ -219,7 +219,7 @@ def open_engine(settings: Settings) -> DurableEngine:
     url = engine_url(settings)
     if not settings.works:
         return AcceptOnlyEngine(partial(forget_work_at, url))
-    return DbosEngine(url, "local" if settings.database_url is None else str(uuid.uuid4()))
+    return DbosEngine(url, str(uuid.uuid4()))
 
 
 def _build_inbox(

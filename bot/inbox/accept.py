@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from secrets import token_hex
 
 import structlog
 
@@ -26,6 +27,13 @@ log = structlog.get_logger(__name__)
 _OUTCOME_POLL_SECONDS = 0.25
 _TELLING_SECONDS = 5.0
 _DRAIN_POLL_SECONDS = 0.02
+_TAKEN_AT_A_TIME = 256
+_SHARE_SECONDS = 0.1
+"""Between two groups of a dead process's work."""
+
+_EPOCH_OF_A_TAKEOVER = 2
+"""Of a message that was stored and then taken over, without anything between."""
+
 _HARD_LIMIT_FACTOR = 2
 """Beyond this multiple of the limit a message is refused without a busy reply, even on a
 platform."""
@@ -87,7 +95,7 @@ class DurableInbox:
         self._closed = why
 
     async def drain(self) -> None:
-        """Wait for work in progress; work not done in time is resumed at the next start."""
+        """Wait for work in progress; the next start, or another process, takes over the rest."""
         end = time.monotonic() + self._limits.drain_seconds
         while self._in_flight.busy and time.monotonic() < end:  # noqa: ASYNC110 - rare
             await asyncio.sleep(_DRAIN_POLL_SECONDS)
@@ -175,8 +183,14 @@ class DurableInbox:
         self._turns.drop(interaction_id)
         self._in_flight.reread(interaction_id)
         self._work.interrupt(interaction_id)
-        if interaction.status == "cancelling":
+        if interaction.status != "cancelling":
+            return
+        try:
             await self._engine.begin(f"{interaction_id}:withdraw", interaction_id)
+        except InboxUnavailable:
+            # Else it would count as waiting here, and not be withdrawn by a later round.
+            self._leave(interaction_id)
+            raise
 
     async def outcome(self, interaction_id: InteractionId) -> Outcome:
         """Wait for an outcome. Raises InteractionUnknown, InboxUnavailable."""
@@ -227,34 +241,72 @@ class DurableInbox:
                 break
         return taken
 
-    async def adopt(self) -> int:
-        """Restart interactions that no live process works on; return their number."""
+    async def adopt(self, dead: Sequence[str] = ()) -> int:
+        """Take over what no live process works on; return the number of interactions.
+
+        ``dead``: processes whose lease has run out. What they had begun is begun again at once.
+        """
+        begun = await self._engine.abandon(dead) if dead else frozenset()
         left = await self._worklist.unfinished_ids(self._owner)
         for gone in self._in_flight.overdue_but(left):
             self._leave(gone)
         overdue = frozenset(filter(self._in_flight.overdue, left))
-        listed = await self._worklist.unfinished(self._owner) if overdue else ()
-        orphans = [each for each in listed if each.id in overdue and not each.unclaimed]
-        for orphan in orphans:
-            self._leave(orphan.id)
-            if orphan.answered:
-                await self._again(orphan)
-                continue
-            self._in_flight.enter(orphan.id).kept.set()
-            place = (orphan.thread, orphan.person, orphan.channel)
-            self._line_up(orphan.id, place, partial(self._again, orphan))
-        return len(orphans)
+        if not overdue and not dead:
+            return 0
+        stuck = [
+            each
+            for each in await self._worklist.unfinished(self._owner)
+            if each.owner == self._owner and self._in_flight.overdue(each.id)
+        ]
+        await self._restart(stuck, {each.id for each in stuck})
+        return len(stuck) + await self._take_over(dead, begun)
 
-    async def _again(self, orphan: Unfinished) -> None:
-        """Begin an orphan in its turn, unless another process has taken it up meanwhile.
+    async def _take_over(self, dead: Sequence[str], begun: Collection[InteractionId]) -> int:
+        """Claim what processes that died had claimed, and do it; return the number."""
+        taken = 0
+        while self._owner is not None:
+            found = await self._worklist.take_over(self._owner, _TAKEN_AT_A_TIME, dead)
+            taken += len(found)
+            if not await self._restart(found, begun) or len(found) < _TAKEN_AT_A_TIME:
+                break
+            # So that other processes get some of it, too.
+            await asyncio.sleep(_SHARE_SECONDS)
+        return taken
 
-        Resumed here, its work in the engine would be this process's: then it is not known to be
-        begun by the other, and is not resumed at once when that process dies.
+    async def _restart(
+        self, claimed: Sequence[Unfinished], begun: Collection[InteractionId]
+    ) -> bool:
+        """Begin work that this process has claimed; return whether the engine takes it.
+
+        What was ``begun`` before, or is only to be posted or withdrawn, does not wait for a place.
         """
-        if await self._worklist.is_free(orphan.id, self._owner):
-            await self._engine.again(orphan)
-        else:
-            self._leave(orphan.id)
+        at_once = []
+        for each in claimed:
+            self._leave(each.id)
+            self._in_flight.enter(each.id).kept.set()
+            if each.answered or each.id in begun:
+                self._in_flight.expect(each.id)
+                at_once.append(each)
+                continue
+            place = (each.thread, each.person, each.channel)
+            # Who took it over before may have died while it waited there.
+            urgent = each.epoch > _EPOCH_OF_A_TAKEOVER
+            self._line_up(each.id, place, partial(self._begin_anew, each), urgent=urgent)
+        return all(await asyncio.gather(*map(self._begin_at_once, at_once)))
+
+    async def _begin_at_once(self, work: Unfinished) -> bool:
+        """Return whether the engine took the work; if not, a later round begins it."""
+        try:
+            await self._begin_anew(work)
+        except InboxUnavailable as error:
+            log.warning("inbox.not_begun", interaction_id=work.id, why=str(error))
+            self._leave(work.id)
+            return False
+        return True
+
+    async def _begin_anew(self, work: Unfinished) -> None:
+        """Begin work under a new id, as the engine runs each id once. Raises InboxUnavailable."""
+        await self._engine.begin(f"{work.id}:{work.epoch}:{token_hex(4)}", work.id)
 
     def _admit(self, message: Message) -> InFlightMessage:
         """Reserve a place for a message. Raises InboxUnavailable, InboxFull."""

@@ -9,7 +9,6 @@ from contextlib import suppress
 import structlog
 
 from bot.domain.health import ComponentStatus
-from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId
 from bot.inbox.accept import DurableInbox
 from bot.inbox.ports import RunWork
@@ -40,14 +39,11 @@ class AcceptOnlyEngine:
     async def begin(self, work_id: str, interaction_id: InteractionId) -> None:  # noqa: ARG002
         return
 
-    async def again(self, unfinished: Unfinished) -> None:  # noqa: ARG002
-        return
-
     async def start(self, run: RunWork) -> None:  # noqa: ARG002
         return
 
-    async def take_over(self, executors: Sequence[str]) -> None:  # noqa: ARG002
-        return
+    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:  # noqa: ARG002
+        return frozenset()
 
     async def forget(self) -> None:
         return

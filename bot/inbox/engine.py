@@ -1,12 +1,13 @@
 """Run durable workflows by DBOS Transact; the only module that imports it (docs/adr/0003).
 
-The engine records which work was begun and not ended, and begins it again after the process died.
+The engine records which work was begun and not ended, so that work of a dead process is known.
 Content, claim and result of the work are in the store; the engine holds ids only, no texts.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,6 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.domain.errors import EngineUnavailable, InboxUnavailable
-from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId
 from bot.domain.settings import Settings
 from bot.domain.urls import IDLE_IN_TRANSACTION_SECONDS
@@ -34,15 +34,17 @@ log = structlog.get_logger(__name__)
 _NAME = "frontdesk"
 _SCHEMA = f"{_NAME}_engine"
 _VERSION = "1"
-"""The workflow's version. Fixed, so that a rolling upgrade resumes the older version's work; raised
-only when a newer workflow can't continue where an older one stopped."""
+"""The workflow's version. Fixed: what one version began, another may cancel and begin anew."""
 
-_ENDED_STATUSES = frozenset({"SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
-_QUEUED = "ENQUEUED"
+_ONLY_PROCESS = "local"
+"""The executor of every process on a file until version 0.2.0."""
+
+_RUNNING, _CANCELLED = "PENDING", "CANCELLED"
+_ENDED_STATUSES = frozenset({"SUCCESS", "ERROR", _CANCELLED, "MAX_RECOVERY_ATTEMPTS_EXCEEDED"})
 _ENDED_KEPT_FOR = timedelta(days=2)
 _DELETED_PER_QUERY = 500
-_RERUN_ID_SECONDS = 10
 _BEGIN_SECONDS = 10.0
+_ABANDON_SECONDS = 30.0
 _PRAGMAS = (
     "busy_timeout = 30000",
     "foreign_keys = ON",
@@ -74,7 +76,7 @@ class DbosEngine:
         self._workflow: Callable[[str], Coroutine[Any, Any, None]] | None = None
 
     async def start(self, run: RunWork) -> None:
-        """Launch DBOS on this event loop; work that this executor left is resumed.
+        """Launch DBOS on this event loop.
 
         A damaged SQLite file is moved away, because its state can be rebuilt from the store. Raises
         EngineUnavailable.
@@ -100,26 +102,23 @@ class DbosEngine:
                 f"Work {work_id!r} could not be begun ({type(error).__name__}). Send it again."
             ) from error
 
-    async def again(self, unfinished: Unfinished) -> None:
-        status = await DBOS.get_workflow_status_async(unfinished.id)
-        if status is None:
-            await self.begin(unfinished.id, unfinished.id)
-        elif status.status in _ENDED_STATUSES:
-            # A new id for an ended workflow; the same within a few seconds, so that it runs once.
-            tick = int(time.time()) // _RERUN_ID_SECONDS
-            await self.begin(f"{unfinished.id}:{unfinished.epoch}:{tick}", unfinished.id)
-        elif status.status != _QUEUED:  # Else it was resumed already, and is about to be begun.
-            await DBOS.resume_workflow_async(unfinished.id)
+    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
+        """Cancel the work that dead processes had begun; return what it was about.
 
-    async def take_over(self, executors: Sequence[str]) -> None:
-        """Resume the work that dead processes had begun."""
-        for executor in executors:
-            begun = await DBOS.list_workflows_async(
-                status="PENDING", executor_id=executor, load_input=False, load_output=False
-            )
-            # All at once: one by one takes a busy server longer than the lease lasted.
-            if begun:
-                await DBOS.resume_workflows_async([each.workflow_id for each in begun])
+        DBOS would resume it through a queue that every process reads, even one without a claim.
+        Raises EngineUnavailable.
+        """
+        old = [_ONLY_PROCESS] if make_url(self._url).get_backend_name() == "sqlite" else []
+        try:
+            # DBOS itself tries for ever.
+            async with asyncio.timeout(_ABANDON_SECONDS):
+                begun = [await _cancel_work(executor) for executor in (*executors, *old)]
+        except Exception as error:
+            raise EngineUnavailable(
+                f"Work of dead servers could not be taken over ({type(error).__name__}). It is "
+                "tried again; if this stays, look at the engine's database."
+            ) from error
+        return frozenset(itertools.chain.from_iterable(begun))
 
     async def forget(self) -> None:
         """Delete workflows that ended long ago, in batches."""
@@ -138,7 +137,7 @@ class DbosEngine:
         await _delete_ended(DBOS, ids)
 
     async def stop(self) -> None:
-        """Stop without ending work in progress: it is resumed at the next start."""
+        """Stop without ending work in progress: others, or the next start, take it over."""
         self._workflow = None
         for task in self._tasks:
             task.cancel()
@@ -215,6 +214,18 @@ class DbosEngine:
                 each.rename(kept.with_name(each.name.replace(damaged.name, kept.name)))
         log.error("engine.begun_anew", damaged=kept.name, cure="Delete it when it isn't needed.")
         return True
+
+
+async def _cancel_work(executor: str) -> set[InteractionId]:
+    """Cancel what a process runs; return what it has run and not ended, cancelled before or now."""
+    found = await DBOS.list_workflows_async(
+        status=[_RUNNING, _CANCELLED], executor_id=executor, load_input=False, load_output=False
+    )
+    running = [each.workflow_id for each in found if each.status == _RUNNING]
+    if running:
+        await DBOS.cancel_workflows_async(running)
+    # Work on an interaction has its id, or begins with it.
+    return {InteractionId(each.workflow_id.partition(":")[0]) for each in found}
 
 
 async def forget_work_at(url: str, ids: Sequence[InteractionId]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -39,10 +40,18 @@ class Lease:
         self._alone = alone
         self._seconds = seconds
         self._until = 0.0
+        self._regained_at = -math.inf
 
     def holds(self) -> bool:
         """Return whether this process may still act on its claims."""
         return self._alone or time.monotonic() < self._until - _SAFETY_MARGIN_SECONDS
+
+    def judges_others(self) -> bool:
+        """Return whether others had the time to renew their leases since this one ran out.
+
+        All run out at once when the record was away, or this process stood still.
+        """
+        return self._alone or time.monotonic() >= self._regained_at + self._seconds
 
     async def prolong(self) -> None:
         """Begin or renew the lease. Raises StoreUnavailable."""
@@ -50,6 +59,9 @@ class Lease:
         if self._alone:
             await self._replicas.alone(self._replica)
         await self._replicas.prolong(self._replica, seconds=self._seconds)
+        # By now, as the request may have taken long: then others' renewals wait as well.
+        if 0.0 < self._until <= time.monotonic():
+            self._regained_at = time.monotonic()
         self._until = asked_at + self._seconds
 
     async def release(self) -> None:
@@ -118,17 +130,21 @@ class InboxSupervisor:
 
     async def start(self) -> None:
         """Open the inbox. Raises StoreUnavailable, EngineUnavailable unless ``patient``."""
+        # The lease is renewed during the first adoption, too: there may be much to take over.
+        self._tasks = [asyncio.create_task(self._beat())]
         try:
             await self._begin()
+            await self._look_after(whole=True)
         except BotError as error:
             if not self._patient and isinstance(error, StoreUnavailable | EngineUnavailable):
+                await _cancel_all(self._tasks)
                 raise
             self._trouble.text = str(error)
             log.error("inbox.not_started", why=str(error))  # noqa: TRY400 - the message says it all
         else:
             self._trouble.text = ""
-        loops = (self._beat(), self._go_round(), self._take_up(), self._clean_up())
-        self._tasks = [asyncio.create_task(loop) for loop in loops]
+        loops = (self._go_round(), self._take_up(), self._clean_up())
+        self._tasks += [asyncio.create_task(loop) for loop in loops]
 
     async def drain(self) -> None:
         """Accept no more and finish work in progress; once, while callers are still connected."""
@@ -153,8 +169,6 @@ class InboxSupervisor:
         await self._engine.start(self._inbox.run)
         self._started = True
         self._inbox.open()
-        await self._inbox.adopt()
-        await self._inbox.take_up()
 
     async def _beat(self) -> None:
         """Renew the lease, however long other tasks take; skipped where this process is alone."""
@@ -211,12 +225,12 @@ class InboxSupervisor:
             await self._begin()
             return
         await self._lease.prolong()
+        if not self._lease.judges_others():
+            return
         dead = await self._replicas.dead()
         if not dead and not whole:
             return
-        if dead:
-            await self._engine.take_over(dead)
-        adopted = await self._inbox.adopt()
+        adopted = await self._inbox.adopt(dead)
         # Only now, so that a failed takeover is repeated.
         for replica in dead:
             await self._replicas.bury(replica)

@@ -121,10 +121,19 @@ class Worklist(Protocol):
         """
         ...
 
-    async def unfinished_ids(self, owner: str | None = None) -> frozenset[InteractionId]:
-        """Return the ids of what ``unfinished`` returns but is not ``unclaimed``.
+    async def take_over(self, owner: str, most: int, dead: Sequence[str]) -> Sequence[Unfinished]:
+        """Claim unfinished work of dead processes, so many at most; return it, oldest first.
 
-        Cheap, however many they are.
+        That is of ``dead``, unless they live again, and of those that were buried; without messages
+        that are kept for whoever answers. Nothing is claimed for an owner whose own lease has run
+        out.
+        """
+        ...
+
+    async def unfinished_ids(self, owner: str | None = None) -> frozenset[InteractionId]:
+        """Return the ids of what ``unfinished`` returns, cheap however many they are.
+
+        Without messages that are kept for whoever answers.
         """
         ...
 
@@ -133,10 +142,6 @@ class Worklist(Protocol):
 
         Those claimed by a live process other than ``owner`` are left out.
         """
-        ...
-
-    async def is_free(self, interaction_id: InteractionId, owner: str | None) -> bool:
-        """Return whether it is unfinished, and no live process but ``owner`` has claimed it."""
         ...
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None: ...
@@ -151,9 +156,9 @@ RunWork = Callable[[InteractionId], Coroutine[Any, Any, float | None]]
 
 
 class DurableEngine(Protocol):
-    """Runs durable work, again after the process died; the same work id runs once.
+    """Runs work once for each work id, and knows what a dead process had begun.
 
-    ``begin`` and ``again`` raise bot.domain.errors.InboxUnavailable.
+    ``begin`` raises bot.domain.errors.InboxUnavailable.
     """
 
     @property
@@ -165,16 +170,16 @@ class DurableEngine(Protocol):
         """Persist the work and start it."""
         ...
 
-    async def again(self, unfinished: Unfinished) -> None:
-        """Run an interaction that the store lists as unfinished, whatever its workflow here is."""
-        ...
-
     async def start(self, run: RunWork) -> None:
-        """Start, and resume the work that this executor left. Raises EngineUnavailable."""
+        """Start to run what is begun. Raises EngineUnavailable."""
         ...
 
-    async def take_over(self, executors: Sequence[str]) -> None:
-        """Resume the work that dead processes had begun."""
+    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
+        """Cancel the work that dead processes had begun; return what it was about.
+
+        What is left of it is begun anew by whoever claims it. The same is returned when repeated.
+        Raises EngineUnavailable.
+        """
         ...
 
     async def forget(self) -> None:
@@ -186,7 +191,7 @@ class DurableEngine(Protocol):
         ...
 
     async def stop(self) -> None:
-        """Stop without ending work in progress: it is resumed at the next start."""
+        """Stop without ending work in progress: others, or the next start, take it over."""
         ...
 
 
@@ -198,7 +203,7 @@ class Replicas(Protocol):
     async def release(self, replica: str) -> None: ...
 
     async def alone(self, replica: str) -> None:
-        """End the leases of all other processes."""
+        """End the leases of all other processes, which are dead then."""
         ...
 
     async def dead(self) -> Sequence[str]:
@@ -206,7 +211,7 @@ class Replicas(Protocol):
         ...
 
     async def bury(self, replica: str) -> None:
-        """Delete a dead process, once its work is taken over."""
+        """Delete a dead process if all of its work is taken over."""
         ...
 
 

@@ -43,7 +43,7 @@ _PAUSE_SECONDS = 1.0
 """Pause after a question's work could not be begun."""
 
 _TAKEN_SECONDS = 2.0
-"""A question that was begun and does not run by then runs in another process."""
+"""A question that was begun and does not run by then had been begun under this id before."""
 
 _URGENT = -1
 
@@ -320,7 +320,7 @@ class Turns:
         return told is None or before <= told // 2 < told
 
     async def _begun(self, waiting: Waiting) -> None:
-        """Begin a question, and give its place away if it turns out to run in another process."""
+        """Begin a question, and give its place away if it does not run."""
         self._untaken.add(waiting.id)
         try:
             await waiting.begin()

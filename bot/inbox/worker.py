@@ -21,7 +21,6 @@ from bot.domain.messages import Activity, InteractionId, Message, Person, Refusa
 from bot.domain.outcomes import (
     busy_outcome,
     error_code,
-    is_unfinished,
     refused_outcome,
     unavailable_outcome,
     waited_outcome,
@@ -39,9 +38,6 @@ log = structlog.get_logger(__name__)
 
 _ATTEMPTS_TO_LONGEST_PAUSE = 4
 """Attempts after which the pause for an unavailable store grows no longer: 8 seconds."""
-
-_OTHERS_PAUSE_SECONDS = 3.0
-"""Between two looks at work that another process does: less than its lease lasts."""
 
 _MOST_FAULTS = 8
 """Unexpected errors after which the asker gets an error reply, instead of waiting for ever."""
@@ -181,18 +177,8 @@ class MessageWorker:
                 return await self._process(interaction, full=full)
         except ClaimLost as error:
             log.info("work.claim_lost", interaction_id=interaction_id, why=str(error))
-        return await self._pause_for_others(interaction_id)
-
-    async def _pause_for_others(self, interaction_id: InteractionId) -> float | None:
-        """Return a pause while another process has to answer or post; None when none has to.
-
-        After a death several processes may resume the same work. If those that come too late ended
-        it in the engine, it would be nobody's there, and late when the next process dies.
-        """
-        recorded = await self._work.get(interaction_id)
-        if recorded is None or recorded.withdrawn or not is_unfinished(recorded):
-            return None
-        return _OTHERS_PAUSE_SECONDS
+        # Whoever has the claim does it; when that process dies, its claims are taken over.
+        return None
 
     def _postponed(self, interaction_id: InteractionId, error: Exception) -> float:
         """Return the pause before a retry: short while the store is away, else growing."""

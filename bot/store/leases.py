@@ -94,6 +94,19 @@ def _claim_work(dialect: str) -> Update:
     )
 
 
+UNFINISHED_WORK = (
+    InteractionRow.number,
+    InteractionRow.id,
+    InteractionRow.epoch,
+    InteractionRow.status,
+    InteractionRow.owner,
+    InteractionRow.tenant,
+    InteractionRow.thread,
+    InteractionRow.person,
+    InteractionRow.channel,
+)
+"""What is read of unfinished work: whose claim it is, and whose turn it takes."""
+
 UNCLAIMED = and_(InteractionRow.status == "working", InteractionRow.owner.is_(None))
 """The condition for messages that a process kept for others to answer, and none has taken yet."""
 
@@ -119,17 +132,48 @@ def take_unclaimed(dialect: str, owner: str, most: int) -> Update:
     )
 
 
+def take_orphans(dialect: str, owner: str, most: int, dead: Sequence[str]) -> Update:
+    """Return the statement that claims the oldest unfinished work of ``dead`` or buried processes.
+
+    It returns UNFINISHED_WORK of what it claimed, in any order; without what is UNCLAIMED.
+    Processes that claim at the same moment do not wait for each other, and one whose own lease has
+    run out claims nothing: two of these would take from each other.
+    """
+    row, now = InteractionRow, lease_clock(dialect)
+    # One whose lease has just run out is left for the next look, which knows what it had begun.
+    buried = not_(exists().where(ReplicaRow.id == row.owner))
+    orphans = select(row.number).where(
+        UNFINISHED,
+        not_(UNCLAIMED),
+        row.owner.is_distinct_from(owner),
+        _not_of_others(now, owner),
+        or_(row.owner.is_(None), row.owner.in_(dead), buried),
+        exists(select_living(now).where(ReplicaRow.id == owner)),
+    )
+    # Not by the column itself: PostgreSQL would look for them among all interactions, oldest first.
+    orphans = orphans.order_by(row.number + 0).limit(most)
+    if dialect == "postgresql":
+        orphans = orphans.with_for_update(skip_locked=True, of=row)
+    # In a table expression, as PostgreSQL may evaluate a subquery anew for each row.
+    taken = orphans.cte("taken")
+    return (
+        update(row)
+        .where(row.number.in_(select(taken.c.number)))
+        .values(owner=owner, epoch=row.epoch + 1)
+        .returning(*UNFINISHED_WORK)
+    )
+
+
 def select_unfinished(
     dialect: str, owner: str | None
-) -> Select[str, int, str, str | None, str, str, str, str]:
+) -> Select[int, str, int, str, str | None, str, str, str, str]:
     """Return the query for unfinished interactions not claimed by a live process but ``owner``.
 
     Covers all tenants, so its result must not be shown to users.
     """
     row = InteractionRow
-    whose = (row.tenant, row.thread, row.person, row.channel)
     return (
-        select(row.id, row.epoch, row.status, row.owner, *whose)
+        select(*UNFINISHED_WORK)
         .where(UNFINISHED, _not_of_others(lease_clock(dialect), owner))
         .order_by(row.number)
     )
@@ -144,16 +188,6 @@ def select_unfinished_ids(dialect: str, owner: str | None) -> Select[str | None]
     joined = func.string_agg if dialect == "postgresql" else func.group_concat
     return select(joined(InteractionRow.id, ",")).where(
         UNFINISHED, _not_of_others(lease_clock(dialect), owner), not_(UNCLAIMED)
-    )
-
-
-def select_is_free(dialect: str, interaction_id: str, owner: str | None) -> Select[bool]:
-    """Return the query whether an interaction is one that select_unfinished returns."""
-    row = InteractionRow
-    return select(
-        exists().where(
-            row.id == interaction_id, UNFINISHED, _not_of_others(lease_clock(dialect), owner)
-        )
     )
 
 
@@ -233,16 +267,19 @@ class StoredReplicas:
         )
 
     async def bury(self, replica: str) -> None:
-        """Delete the lease of a process if it has expired and was not renewed."""
+        """Delete the lease of a process if it has expired and none of its work is left."""
         expired = ReplicaRow.lease_until <= lease_clock(self._transactions.dialect)
+        left = exists().where(UNFINISHED, InteractionRow.owner == replica)
         await self._transactions.execute(
-            delete(ReplicaRow).where(ReplicaRow.id == replica, expired), lasting=False
+            delete(ReplicaRow).where(ReplicaRow.id == replica, expired, not_(left)), lasting=False
         )
 
     async def alone(self, replica: str) -> None:
-        """Delete all other leases; for a database that only one process can use."""
+        """End all other leases; for a database that only one process can use."""
+        now = lease_clock(self._transactions.dialect)
+        others = (ReplicaRow.id != replica, ReplicaRow.lease_until > now)
         await self._transactions.execute(
-            delete(ReplicaRow).where(ReplicaRow.id != replica), lasting=False
+            update(ReplicaRow).where(*others).values(lease_until=now), lasting=False
         )
 
     async def unanswered(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -76,6 +77,12 @@ class StoredWork:
         async with self._transactions.writing(lasting=False) as connection:
             taken = [self._rows.interaction(row) for row in await connection.execute(statement)]
         return sorted(taken, key=lambda each: each.number)
+
+    async def take_over(self, owner: str, most: int, dead: Sequence[str]) -> Sequence[Unfinished]:
+        statement = leases.take_orphans(self._transactions.dialect, owner, most, dead)
+        async with self._transactions.writing(lasting=False) as connection:
+            taken = (await connection.execute(statement)).all()
+        return list(map(_unfinished, sorted(taken)))
 
     async def claim(self, interaction_id: InteractionId, owner: str) -> Interaction | None:
         return await self._claims.add((interaction_id, owner))
@@ -208,23 +215,7 @@ class StoredWork:
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
         statement = leases.select_unfinished(self._transactions.dialect, owner)
-        found = await self._transactions.rows(statement)
-        return [
-            Unfinished(
-                InteractionId(each),
-                epoch,
-                thread=f"{tenant}:{thread}",
-                person=f"{tenant}:{person}",
-                channel=f"{tenant}:{channel}",
-                answered=status != "working",
-                unclaimed=status == "working" and claimed is None,
-            )
-            for each, epoch, status, claimed, tenant, thread, person, channel in found
-        ]
-
-    async def is_free(self, interaction_id: InteractionId, owner: str | None) -> bool:
-        statement = leases.select_is_free(self._transactions.dialect, interaction_id, owner)
-        return bool(await self._transactions.scalar(statement))
+        return list(map(_unfinished, await self._transactions.rows(statement)))
 
     async def get(self, interaction_id: InteractionId) -> Interaction | None:
         row = await self._transactions.first(*queries.select_interaction(interaction_id))
@@ -338,3 +329,17 @@ class StoredWork:
             statement = statement.where(leases.is_claimed_by(interaction.claim))
         if not (await connection.execute(statement)).rowcount:
             raise ClaimLost(f"Interaction {interaction.id!r} is another process's by now.")
+
+
+def _unfinished(columns: Sequence[Any]) -> Unfinished:
+    """Return unfinished work from the columns leases.UNFINISHED_WORK."""
+    _, interaction_id, epoch, status, owner, tenant, thread, person, channel = columns
+    return Unfinished(
+        InteractionId(interaction_id),
+        epoch,
+        thread=f"{tenant}:{thread}",
+        person=f"{tenant}:{person}",
+        channel=f"{tenant}:{channel}",
+        answered=status != "working",
+        owner=owner,
+    )

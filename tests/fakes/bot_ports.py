@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot.answering.attachments import NotText
 from bot.domain.errors import DeliveryFailed, InboxUnavailable
-from bot.domain.interactions import Delivery, Outcome, PostedRef, Reply, Route, Trace, Unfinished
+from bot.domain.interactions import Delivery, Outcome, PostedRef, Reply, Route, Trace
 from bot.domain.messages import (
     Activity,
     Attachment,
@@ -134,8 +135,8 @@ class FakePlatform:
 class MemoryEngine:
     """An engine that forgets all when it is stopped; what it ran is then adopted anew."""
 
-    def __init__(self, executor: str = "memory") -> None:
-        self.executor = executor
+    def __init__(self, executor: str = "") -> None:
+        self.executor = executor or str(uuid.uuid4())
         self._run: Run | None = None
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._begun: set[str] = set()
@@ -155,10 +156,8 @@ class MemoryEngine:
             self._begun.add(work_id)
             self._tasks[work_id] = asyncio.create_task(self._work(self._run, interaction_id))
 
-    async def again(self, unfinished: Unfinished) -> None:
-        await self.begin(f"{unfinished.id}:{unfinished.epoch}", unfinished.id)
-
-    async def take_over(self, executors: Sequence[str]) -> None: ...
+    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
+        return frozenset()
 
     async def forget(self) -> None: ...
 
@@ -205,21 +204,23 @@ class ScriptedPlatform(FakePlatform):
 
 
 class IdleEngine:
-    """Notes what is begun and runs nothing: the test does, and sees every pause."""
+    """Notes what is begun and runs nothing: the test does, and sees every pause.
 
-    def __init__(self, executor: str = "idle") -> None:
-        self.executor = executor
+    ``of_the_dead`` is what a dead process had begun.
+    """
+
+    def __init__(self, executor: str = "", of_the_dead: Iterable[InteractionId] = ()) -> None:
+        self.executor = executor or str(uuid.uuid4())
         self.begun: list[str] = []
+        self._of_the_dead = frozenset(of_the_dead)
 
     async def start(self, run: Run) -> None: ...
 
     async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
         self.begun.append(work_id)
 
-    async def again(self, unfinished: Unfinished) -> None:
-        self.begun.append(f"{unfinished.id}:{unfinished.epoch}")
-
-    async def take_over(self, executors: object) -> None: ...
+    async def abandon(self, executors: object) -> frozenset[InteractionId]:
+        return self._of_the_dead
 
     async def forget(self) -> None: ...
 

@@ -168,10 +168,8 @@ class Killer:
                 self._executors[server.name] = await self._newcomer()
 
     async def _newcomer(self) -> str:
-        """Return the name of who has just got a lease; one that is alone keeps its name."""
-        while not (found := await asyncio.to_thread(self._work.executors)) - self._seen:
-            if self._alone and found:
-                return next(iter(found))
+        """Return the name of who has just got a lease."""
+        while not (found := await asyncio.to_thread(self._work.executors)) - self._seen:  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(GLANCE_SECONDS)
         new = found - self._seen
         self._seen |= found

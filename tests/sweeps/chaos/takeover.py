@@ -26,22 +26,20 @@ _PATIENCE_SECONDS = 120.0
 _UNFINISHED = (
     "(kept.status IN ('working', 'cancelling') OR (kept.status = 'done' AND posted_id IS NULL))"
 )
-_BEGUN = (
-    f"SELECT kept.id, kept.epoch FROM interactions AS kept WHERE {_UNFINISHED} AND kept.id IN ("  # noqa: S608 - no words of others
-    "SELECT substr(workflow_uuid, 1, 36) FROM frontdesk_engine.workflow_status "
-    "WHERE status = 'PENDING' AND executor_id = :executor)"
+_TIMES = f"""
+    SELECT kept.id AS id, count(*) AS times FROM interactions AS kept
+    JOIN frontdesk_engine.workflow_status AS work ON substr(work.workflow_uuid, 1, 36) = kept.id
+    WHERE {_UNFINISHED} AND (%s) GROUP BY kept.id
+"""  # noqa: S608 - no words of others
+_BEGUN = text(
+    _TIMES
+    % """kept.owner = :executor OR (kept.owner IS NULL AND kept.id IN (
+    SELECT substr(workflow_uuid, 1, 36) FROM frontdesk_engine.workflow_status
+    WHERE status = 'PENDING' AND executor_id = :executor))"""
 )
-_OWNED_BY = (  # no words of others in it, as above
-    " AND (kept.owner IS NULL OR kept.owner = :executor OR kept.owner NOT IN "  # noqa: S608
-    "(SELECT id FROM replicas WHERE lease_until > clock_timestamp())) "
-    f"UNION SELECT kept.id, kept.epoch FROM interactions AS kept WHERE {_UNFINISHED} "
-    "AND kept.owner = :executor AND kept.id IN "
-    "(SELECT substr(workflow_uuid, 1, 36) FROM frontdesk_engine.workflow_status)"
-)
-"""Of what several resumed, one has claimed it, and the others wait until it is done."""
-_STILL = text(
-    f"SELECT kept.id, kept.epoch FROM interactions AS kept WHERE {_UNFINISHED} AND kept.id IN :ids"  # noqa: S608 - no words of others
-).bindparams(bindparam("ids", type_=String, expanding=True))
+"""Also what it has claimed of another killed one's and not begun again yet. A withdrawal is begun
+before it is claimed."""
+_STILL = text(_TIMES % "kept.id IN :ids").bindparams(bindparam("ids", type_=String, expanding=True))
 _TOLD = text(
     "SELECT kept.id, kept.owner, kept.epoch, kept.status, work.workflow_uuid, "
     "work.status AS work, work.executor_id, work.queue_name "
@@ -50,10 +48,9 @@ _TOLD = text(
 ).bindparams(bindparam("ids", type_=String, expanding=True))
 _MOST_TOLD = 10
 _EXECUTORS = text("SELECT id FROM replicas")
-_ALONE = "local"
 
-Epochs = Mapping[str, int]
-"""Of interactions, by id: a later claim of one has a higher epoch."""
+Begun = Mapping[str, int]
+"""Interactions under way, by id: how often work on each was begun, under another name each time."""
 
 
 class BegunWork:
@@ -64,7 +61,6 @@ class BegunWork:
 
     def __init__(self, url: str, engine_file: Path | None = None) -> None:
         self._engine = create_engine(url, isolation_level="AUTOCOMMIT")
-        self._alone = engine_file is not None
         if engine_file is None:
             return
 
@@ -77,23 +73,20 @@ class BegunWork:
 
     def executors(self) -> frozenset[str]:
         """Return the names of the processes that answer or have answered lately."""
-        if self._alone:
-            return frozenset({_ALONE})
         with self._connection() as connection:
             return frozenset(connection.scalars(_EXECUTORS))
 
-    def begun_by(self, executor: str) -> Epochs:
+    def begun_by(self, executor: str) -> Begun:
         """Return what a process had begun and is neither answered nor taken over."""
         with self._connection() as connection:
-            begun = text(_BEGUN if self._alone else _BEGUN + _OWNED_BY)
-            found = connection.execute(begun, {"executor": executor})
-            return {each.id: each.epoch for each in found}
+            found = connection.execute(_BEGUN, {"executor": executor})
+            return {each.id: each.times for each in found}
 
-    def untouched(self, begun: Epochs) -> Epochs:
+    def untouched(self, begun: Begun) -> Begun:
         """Return those that nobody has begun again or finished."""
         with self._connection() as connection:
             found = connection.execute(_STILL, {"ids": list(begun)})
-            return {each.id: each.epoch for each in found if each.epoch == begun[each.id]}
+            return {each.id: each.times for each in found if each.times == begun[each.id]}
 
     def told_of(self, ids: Collection[str]) -> list[str]:
         """Return what record and engine say of some, a line each, to understand a delay."""
@@ -128,13 +121,13 @@ class Takeover:
         never = [math.inf] * len(self.left)
         return [max(0.0, at - self.since) for at in self.taken_at] + never
 
-    def leave(self, begun: Epochs) -> None:
+    def leave(self, begun: Begun) -> None:
         """Follow these no longer: who had just begun them again is killed as well."""
-        self.left = {each: epoch for each, epoch in self.left.items() if each not in begun}
+        self.left = {each: times for each, times in self.left.items() if each not in begun}
 
-    def note(self, untouched: Epochs, at: float) -> None:
+    def note(self, untouched: Begun, at: float) -> None:
         """Note that all but these were taken over by now."""
-        still = {each: epoch for each, epoch in self.left.items() if each in untouched}
+        still = {each: times for each, times in self.left.items() if each in untouched}
         self.taken_at += [at] * (len(self.left) - len(still))
         self.left = still
 

@@ -7,8 +7,7 @@ is the PostgreSQL record that they share, or ``-`` for a file. Desk and platform
 FOLDER. Prints, as JSON by POINTS, how often each reply is on the platform, what is not finished,
 and how each server ended.
 
-On a file each server has the engine's name of the one before it, as after a restart. On PostgreSQL
-each has its own, and none that died comes back.
+Each server has a name of its own in record and engine, as each start has.
 """
 
 from __future__ import annotations
@@ -129,8 +128,9 @@ class Place:
         file = f"sqlite:///{self.folder / 'engine.sqlite'}"
         return DbosEngine(file if self.alone else with_driver(self.address), executor)
 
-    def executor(self, points: str, number: int) -> str:
-        return "local" if self.alone else f"{points}-{number}"
+
+def _name(points: str, number: int) -> str:
+    return f"{points}-{number}"
 
 
 def questions(points: str) -> list[Message]:
@@ -179,11 +179,11 @@ async def _serve(place: Place, points: str, number: int) -> None:
     last = number == len(deaths)
     store = await place.store()
     for dead in range(0 if place.alone else number):
-        await store.replicas.prolong(place.executor(points, dead), seconds=0)
+        await store.replicas.prolong(_name(points, dead), seconds=0)
     death = Death("" if last else deaths[number], 1 if number else PASSES)
     board = Board(place.folder / "posts", death)
     acknowledged = place.folder / "acknowledged"
-    opened = mortal(store, place.engine(place.executor(points, number)), board, alone=place.alone)
+    opened = mortal(store, place.engine(_name(points, number)), board, alone=place.alone)
     await opened.supervisor.start()
     if number == 0:
         for asked in questions(points):

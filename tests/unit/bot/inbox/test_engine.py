@@ -16,7 +16,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.domain.errors import EngineUnavailable, InboxUnavailable
-from bot.domain.interactions import Unfinished
 from bot.domain.messages import InteractionId
 from bot.domain.settings_loading import load_settings
 from bot.inbox.engine import DbosEngine, engine_url, forget_work_at
@@ -53,13 +52,13 @@ class Runs:
         return self._pauses.pop(0) if self._pauses else None
 
 
-def engine_in(folder: Path) -> DbosEngine:
-    return DbosEngine(engine_url(load_settings(_env_file=None, data_dir=folder)), "local")
+def engine_in(folder: Path, executor: str = "me") -> DbosEngine:
+    return DbosEngine(engine_url(load_settings(_env_file=None, data_dir=folder)), executor)
 
 
 @asynccontextmanager
-async def started(folder: Path, run: RunWork) -> AsyncIterator[DbosEngine]:
-    engine = engine_in(folder)
+async def started(folder: Path, run: RunWork, executor: str = "me") -> AsyncIterator[DbosEngine]:
+    engine = engine_in(folder, executor)
     await engine.start(run)
     try:
         yield engine
@@ -97,30 +96,37 @@ async def test_work_that_is_not_done_is_run_again_after_its_pause(tmp_path: Path
     assert runs.seen == [ID] * 3
 
 
-async def test_a_restart_resumes_what_paused_and_what_was_under_way_and_not_what_was_done(
-    tmp_path: Path,
+@pytest.mark.parametrize("name", ["dead", "local"])
+async def test_work_of_a_dead_process_is_named_and_not_run_before_it_is_begun_anew(
+    tmp_path: Path, name: str
 ) -> None:
     stuck, paused, done = (InteractionId(each) for each in ("stuck", "paused", "done"))
-    first, second = list[InteractionId](), Runs()
+    first, after = list[InteractionId](), Runs()
 
     async def begin(interaction_id: InteractionId) -> float | None:
         first.append(interaction_id)
         if interaction_id == stuck:
             await asyncio.sleep(60)
-        return 0.5 if interaction_id == paused else None
+        return 60.0 if interaction_id == paused else None
 
-    async with started(tmp_path, begin) as engine:
-        for each in (done, paused, stuck):
-            await engine.begin(f"work on {each}", each)
+    async with started(tmp_path, begin, name) as engine:
+        for each in (done, paused):
+            await engine.begin(each, each)
+        await engine.begin(f"{stuck}:2", stuck)
         await wait_until(lambda: len(first) == 3)
         await asyncio.sleep(0.2)
 
-    async with started(tmp_path, second):
-        await wait_until(lambda: len(second.seen) == 2)
-        await asyncio.sleep(0.3)
+    async with started(tmp_path, after, "me") as engine:
+        begun = [await engine.abandon(["dead", "nobody"]) for _ in range(2)]
+        # Resumed work would wait in the engine's queue, which is read every second.
+        await asyncio.sleep(1.5)
+        seen = list(after.seen)
+        await engine.begin(f"{paused}:2", paused)
+        await wait_until(lambda: after.seen)
 
-    assert sorted(first) == [done, paused, stuck]
-    assert sorted(second.seen) == [paused, stuck]
+    assert begun == [frozenset({paused, stuck})] * 2, "work of an older version as well"
+    assert seen == []
+    assert after.seen == [paused]
 
 
 async def test_work_on_forgotten_questions_leaves_no_id(tmp_path: Path) -> None:
@@ -143,22 +149,6 @@ async def test_work_on_forgotten_questions_leaves_no_id(tmp_path: Path) -> None:
     assert ids() == []
     await forget_work_at(f"sqlite:///{tmp_path / 'none.sqlite'}", [InteractionId("other")])
     assert not (tmp_path / "none.sqlite").exists()
-
-
-async def test_what_the_record_has_unfinished_is_run_whatever_is_known(
-    tmp_path: Path,
-) -> None:
-    runs = Runs()
-    async with started(tmp_path, runs) as engine:
-        await engine.again(Unfinished(ID, 1))
-        await wait_until(lambda: len(runs.seen) == 1)
-        await asyncio.sleep(0.2)
-        for _ in range(3):
-            await engine.again(Unfinished(ID, 2))
-        await wait_until(lambda: len(runs.seen) == 2)
-        await asyncio.sleep(0.2)
-
-    assert runs.seen == [ID, ID]
 
 
 async def test_before_the_start_and_after_the_end_nothing_is_begun_and_the_loop_keeps_its_threads(

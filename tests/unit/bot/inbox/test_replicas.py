@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from bot.app.worker import BuiltInbox
 from bot.domain.errors import InboxFull, InboxUnavailable, InteractionUnknown, StoreUnavailable
-from bot.domain.interactions import Unfinished
+from bot.domain.interactions import Claim
 from bot.domain.messages import InteractionId, Message
 from bot.inbox.heartbeat import Lease
 from bot.inbox.worker import WorkLimits
@@ -121,6 +121,34 @@ async def test_a_record_that_is_away_leaves_it_as_it_was(clock: Clock) -> None:
     assert not lease.holds()
 
 
+async def test_who_was_away_judges_others_when_they_could_renew_theirs(clock: Clock) -> None:
+    lease = Lease(Replicas(clock), "me", alone=False, seconds=5)
+    await lease.prolong()
+    clock.now += 4.9
+    await lease.prolong()
+    assert lease.judges_others()
+
+    clock.now += 5.0
+    await lease.prolong()
+    judged = []
+    for _ in range(6):
+        judged.append(lease.judges_others())
+        clock.now += 1.0
+        await lease.prolong()
+
+    assert judged == [False] * 5 + [True]
+
+
+async def test_who_waited_long_for_its_own_lease_lets_others_renew_theirs(clock: Clock) -> None:
+    replicas = Replicas(clock)
+    lease = Lease(replicas, "me", alone=False, seconds=5)
+    await lease.prolong()
+    replicas.takes = 10.0
+    await lease.prolong()
+
+    assert not lease.judges_others()
+
+
 async def test_what_is_released_holds_no_more(clock: Clock) -> None:
     replicas = Replicas(clock)
     lease = Lease(replicas, "me", alone=False)
@@ -146,6 +174,20 @@ async def test_where_nobody_else_can_be_it_always_holds_and_ends_all_others(cloc
 
 ASKED = message("hello", platform="slack")
 ID = ASKED.interaction_id
+
+
+class FailingEngine(IdleEngine):
+    """Takes no work the first few times."""
+
+    def __init__(self, failures: int, of_the_dead: Sequence[InteractionId]) -> None:
+        super().__init__(of_the_dead=of_the_dead)
+        self._failures = failures
+
+    async def begin(self, work_id: str, interaction_id: InteractionId) -> None:
+        if self._failures:
+            self._failures -= 1
+            raise InboxUnavailable("The engine is slow.")
+        await super().begin(work_id, interaction_id)
 
 
 def server(
@@ -327,57 +369,77 @@ async def test_work_that_the_engine_forgot_is_taken_up_again(
 
     assert await opened.inbox.adopt() == 1
 
-    await until(lambda: engine.begun == [ID, f"{ID}:1"])
+    await until(lambda: len(engine.begun) == 2)
+    assert engine.begun[0] == ID
+    assert engine.begun[1].startswith(f"{ID}:1:")
     assert (await stored_interaction(store, ID)).status == "working"
 
 
-async def test_an_orphan_that_another_took_up_meanwhile_is_left_to_it(
+async def test_of_a_dead_servers_work_what_was_begun_waits_for_no_place(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.inbox.turns._TAKEN_SECONDS", 600.0)
-    engine = IdleEngine()
-    opened = inbox_over(store, limits=WorkLimits(concurrency=1), engine=engine, alone=False)
-    opened.inbox.open()
-    first, second, last = (
-        message(name, message_id=name, thread=name) for name in ("first", "second", "last")
+    left = [message(f"q{n}", message_id=f"m{n}", thread=f"t{n}") for n in range(5)]
+    last = left[-1].interaction_id
+    engines = [IdleEngine(name, of_the_dead=[last]) for name in ("one", "other")]
+    one, other = (
+        inbox_over(store, limits=WorkLimits(concurrency=1), engine=engine, alone=False).inbox
+        for engine in engines
     )
-    for each in (first, second):
-        await opened.inbox.accept(each)
-    await until(lambda: len(engine.begun) == 2)
+    for each in left:
+        await store.work.open(each, "dead")
+    answered = await record_answer(store, ASKED, "answered", owner="dead")
+    for name in ("one", "other"):
+        await store.replicas.prolong(name, seconds=60)
+
+    taken = [await one.adopt(["dead"]), await other.adopt(["dead"])]
+
+    assert taken == [6, 0], "one has claimed it all"
+    claims = [(await stored_interaction(store, each.interaction_id)).claim for each in left]
+    assert claims == [Claim("one", 2)] * 5
+    places = 2
+    await until(lambda: len(engines[0].begun) == 2 + places)
+    begun = [each.rpartition(":")[0] for each in engines[0].begun]
+    assert set(begun[:2]) == {f"{answered.id}:2", f"{last}:2"}
+    assert begun[2:] == [f"{each.interaction_id}:2" for each in left[:places]]
+    assert engines[1].begun == []
+
+
+async def test_who_has_no_lease_takes_nothing_over(store: Store) -> None:
     await store.work.open(ASKED, "dead")
-    assert await opened.inbox.adopt() == 1
-    await opened.inbox.accept(last)
+    await store.replicas.prolong("me", seconds=0)
 
-    await store.replicas.prolong("other", seconds=60)
-    assert await store.work.claim(ID, "other")
-    for each in (first, second):
-        await opened.inbox.run(each.interaction_id)
-
-    await until(lambda: last.interaction_id in engine.begun)
-    assert f"{ID}:1" not in engine.begun
-    assert opened.inbox.busy == 1
+    assert await store.work.take_over("me", 64, ["dead"]) == []
 
 
-async def test_an_answered_orphan_that_another_took_up_is_left_to_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = IdleEngine()
+async def test_what_the_engine_does_not_take_is_begun_in_a_later_round(store: Store) -> None:
+    engine = FailingEngine(2, [ID])
     opened = inbox_over(store, engine=engine, alone=False)
-    opened.inbox.open()
-    await record_answer(store, ASKED, "answered", owner="dead")
-    listed = store.work.unfinished
+    await store.work.open(ASKED, "dead")
+    answered = message("q", message_id="m", thread="t")
+    await record_answer(store, answered, "answered", owner="dead")
+    await store.replicas.prolong(engine.executor, seconds=60)
 
-    async def listed_late(owner: str | None = None) -> Sequence[Unfinished]:
-        orphans = await listed(owner)
-        await store.replicas.prolong("other", seconds=60)
-        assert await store.work.claim(ID, "other")
-        return orphans
-
-    monkeypatch.setattr(store.work, "unfinished", listed_late)
-
-    await opened.inbox.adopt()
-
+    assert await opened.inbox.adopt(["dead"]) == 2
     assert engine.begun == []
+    assert await opened.inbox.adopt() == 2
+
+    assert len(engine.begun) == 2
+
+
+async def test_a_withdrawal_that_the_engine_does_not_take_is_left_to_a_later_round(
+    store: Store,
+) -> None:
+    engine = FailingEngine(1, [])
+    opened = inbox_over(store, engine=engine)
+    await store.work.open(ASKED, engine.executor)
+    await store.replicas.prolong(engine.executor, seconds=60)
+    with pytest.raises(InboxUnavailable):
+        await opened.inbox.cancel(ID)
+
+    assert opened.inbox.busy == 0
+    assert await opened.inbox.adopt() == 1
+    assert len(engine.begun) == 1
 
 
 async def test_work_that_is_under_way_is_not_taken_up_twice(store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
@@ -10,6 +11,7 @@ from structlog.testing import capture_logs
 
 from bot.app.worker import BuiltInbox, InboxOptions, build_durable_inbox
 from bot.domain.errors import EngineUnavailable, InboxUnavailable, StoreUnavailable
+from bot.domain.messages import InteractionId
 from bot.inbox.heartbeat import InboxSupervisor
 from bot.inbox.worker import WorkLimits
 from bot.store.database import Store
@@ -38,32 +40,47 @@ def _quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 class FailingFirst:
     """Fails so many times, then works; counts how often it was asked."""
 
-    def __init__(self, times: int, error: Exception = AWAY) -> None:
+    def __init__(
+        self,
+        times: int,
+        error: Exception = AWAY,
+        *,
+        then: Callable[..., Awaitable[None]] | None = None,
+    ) -> None:
         self._times = times
         self._error = error
+        self._then = then
         self.asked = 0
 
-    async def __call__(self, *_: object, **__: object) -> None:
+    async def __call__(self, *given: object, **named: object) -> None:
         self.asked += 1
         if self.asked <= self._times:
             raise self._error
+        if self._then is not None:
+            await self._then(*given, **named)
+
+    async def more(self) -> None:
+        """Wait until it was asked some more times."""
+        enough = self.asked + 4
+        await wait_until(lambda: self.asked > enough)
 
 
 class WatchedEngine(MemoryEngine):
     """Remembers what its keeper asks for; can't be started the first few times."""
 
-    def __init__(self, executor: str = "memory", *, failures: int = 0) -> None:
+    def __init__(self, executor: str = "", *, failures: int = 0) -> None:
         super().__init__(executor)
         self._opening = FailingFirst(failures, EngineUnavailable("No space."))
-        self.taken_over: list[str] = []
+        self.abandoned: list[str] = []
         self.forgot = 0
 
     async def start(self, run: Run) -> None:
         await self._opening()
         await super().start(run)
 
-    async def take_over(self, executors: Sequence[str]) -> None:
-        self.taken_over += executors
+    async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
+        self.abandoned += executors
+        return frozenset()
 
     async def forget(self) -> None:
         self.forgot += 1
@@ -207,7 +224,7 @@ async def test_a_dead_servers_work_is_taken_over_within_a_few_rounds(store: Stor
         await store.replicas.prolong("dying", seconds=0)
 
         assert await asyncio.wait_for(inbox.outcome(ID), 60) == generic_outcome("You said: hello")
-        await wait_until(lambda: "dying" in engine.taken_over)
+        await wait_until(lambda: "dying" in engine.abandoned)
         async with asyncio.timeout(60):
             while await store.replicas.dead():  # noqa: ASYNC110 - rows tell nobody
                 await asyncio.sleep(0.01)
@@ -215,6 +232,35 @@ async def test_a_dead_servers_work_is_taken_over_within_a_few_rounds(store: Stor
     claim = (await stored_interaction(store, ID)).claim
     assert claim is not None
     assert claim.owner == "living"
+
+
+class ShiftedClock:
+    """The monotonic clock, some seconds later."""
+
+    later = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.later
+
+
+async def test_where_all_leases_ran_out_others_may_renew_theirs_first(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, engine = ShiftedClock(), WatchedEngine("me")
+    monkeypatch.setattr("bot.inbox.heartbeat.time", clock)
+    async with running(kept_by(store, engine=engine)):
+        renewed = FailingFirst(0, then=store.replicas.prolong)
+        monkeypatch.setattr(store.replicas, "prolong", renewed)
+        clock.later = 60.0
+        await renewed.more()
+        await store.replicas.prolong("slow", seconds=0)
+        await renewed.more()
+        assert engine.abandoned == []
+
+        for _ in range(2):
+            clock.later += 2.6
+            await renewed.more()
+        await wait_until(lambda: engine.abandoned == ["slow"])
 
 
 async def kill(opened: BuiltInbox, engine: MemoryEngine) -> None:
@@ -235,7 +281,7 @@ async def test_stopping_ends_the_lease(store: Store) -> None:
     await opened.supervisor.stop()
 
     assert await store.replicas.living() == []
-    assert await store.replicas.dead() == ["me"], "so that others resume what it had begun"
+    assert await store.replicas.dead() == ["me"], "so that others take over what it had begun"
 
 
 async def test_one_may_stop_without_record(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

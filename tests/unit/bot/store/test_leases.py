@@ -112,6 +112,41 @@ async def test_unfinished_is_what_nobody_else_alive_has(store: Store) -> None:
     assert [each.epoch for each in mine] == [1, 1]
 
 
+async def test_what_dead_processes_had_is_taken_over_oldest_first_and_by_one(
+    store: Store,
+) -> None:
+    await alive(store, "me", "another")
+    for number, owner in enumerate(("me", "another", OWNER, "dead", None, OWNER)):
+        await store.work.open(numbered(number), owner)
+    ids = [numbered(n).interaction_id for n in (2, 3, 5)]
+
+    first = await store.work.take_over("me", 2, ["dead"])
+    rest = await store.work.take_over("another", 2, ["dead"])
+
+    assert [(each.id, each.epoch) for each in first] == [(ids[0], 2), (ids[1], 2)]
+    assert [(each.id, each.epoch) for each in rest] == [(ids[2], 2)]
+    assert (await stored_interaction(store, ids[0])).claim == Claim("me", 2)
+    assert await store.work.take_over("me", 2, ["dead"]) == []
+
+
+async def test_a_dead_process_is_buried_when_its_work_was_taken_over_by_who_knew_it_dead(
+    store: Store,
+) -> None:
+    await alive(store, "me")
+    await store.work.open(ASKED, "dying")
+    await store.replicas.prolong("dying", seconds=0)
+
+    unknown = await store.work.take_over("me", 9, [])
+    await store.replicas.bury("dying")
+    dead = await store.replicas.dead()
+    taken = await store.work.take_over("me", 9, dead)
+    await store.replicas.bury("dying")
+
+    assert (unknown, dead) == ([], ["dying"])
+    assert [each.id for each in taken] == [ID]
+    assert await store.replicas.dead() == []
+
+
 async def test_their_ids_are_without_what_nobody_has_claimed_yet(store: Store) -> None:
     await alive(store, "me", "another")
     assert await store.work.unfinished_ids("me") == frozenset()
@@ -121,7 +156,7 @@ async def test_their_ids_are_without_what_nobody_has_claimed_yet(store: Store) -
     ids = await store.work.unfinished_ids("me")
 
     assert ids == {numbered(n).interaction_id for n in (0, 2)}
-    assert ids == {each.id for each in await store.work.unfinished("me") if not each.unclaimed}
+    assert ids == {each.id for each in await store.work.unfinished("me") if each.owner}
 
 
 async def test_a_message_is_behind_every_earlier_one_that_is_unanswered(
@@ -189,10 +224,10 @@ async def test_a_lease_runs_out_by_itself(store: Store) -> None:
     assert await store.replicas.dead() == ["me"]
 
 
-async def test_where_only_one_can_be_the_others_are_gone(store: Store) -> None:
+async def test_where_only_one_can_be_the_others_are_dead(store: Store) -> None:
     await alive(store, "me", "another", "a third")
 
     await store.replicas.alone("me")
 
     assert await store.replicas.living() == ["me"]
-    assert await store.replicas.dead() == []
+    assert sorted(await store.replicas.dead()) == ["a third", "another"]
