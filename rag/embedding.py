@@ -19,13 +19,18 @@ _LONG_URL = re.compile(r"https?://[^\s<>()\[\]\"']{33,}")
 
 
 def embedding_text(chunk: Chunk) -> str:
-    """Return the text of a chunk to embed: breadcrumb and text, without long URLs.
+    """Return the text of a chunk to embed: breadcrumb and text, without long URLs."""
+    breadcrumb = " > ".join(chunk.breadcrumb)
+    text = without_long_urls(chunk.text)
+    return f"{breadcrumb}\n{text}" if breadcrumb else text
+
+
+def without_long_urls(text: str) -> str:
+    """Return a text as it is embedded.
 
     A URL of more than about 40 characters costs dozens of tokens and carries hardly any meaning.
     """
-    breadcrumb = " > ".join(chunk.breadcrumb)
-    text = _LONG_URL.sub("", chunk.text)
-    return f"{breadcrumb}\n{text}" if breadcrumb else text
+    return _LONG_URL.sub("", text)
 
 
 def word_test(embedder: Embedder | None) -> Callable[[str], bool] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ingestion.documents.packing import Limits, Piece, Size, pack, pieces_of
 from ingestion.text import markdown
 from ingestion.types import Block, Document, Heading, Paragraph, SourcePage
-from rag.embedding import embedding_text
+from rag.embedding import without_long_urls
 from rag.ports import Embedder
 from rag.types import Chunk
 
@@ -165,12 +165,11 @@ def chunk_sizes(embedder: Embedder | None) -> ChunkSizes:
     target = min(_LARGEST_TARGET, round(seen * _TARGET_SHARE))
     count = embedder.count_tokens if embedder else _estimated_tokens
     marks = count("")
-    bare = Chunk("", "", "", "", 0, "", "", (), "", "", (), "", "")
 
     @functools.lru_cache(maxsize=8192)
     def size(text: str) -> int:
-        shown = embedding_text(replace(bare, text=text))
-        return max(count(shown) - marks, len(text) // _CHARACTERS_PER_TOKEN_AT_LEAST)
+        tokens = count(without_long_urls(text))
+        return max(tokens - marks, len(text) // _CHARACTERS_PER_TOKEN_AT_LEAST)
 
     return ChunkSizes(size, target, min(seen - marks, round(target * _MOST_SHARE)))
 
