@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from lxml import etree, html
+from lxml import etree
 
 from ingestion.documents.hidden_text import leave_out_unseen
 from ingestion.documents.html_elements import (
@@ -69,16 +69,13 @@ def parse(source: str) -> etree._Element | None:
     Raises:
         PageUnreadable: the parser gave up before the end.
     """
-    parser = html.HTMLParser(
+    parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
     encoded = _EMPTY.sub("", _DOCTYPE.sub("", source)).encode("utf-8", errors="replace")
     if not encoded.strip():
         return None
-    try:
-        root = html.document_fromstring(encoded, parser=parser)
-    except etree.ParserError:
-        root = None
+    root = etree.fromstring(encoded, parser)
     if any("depth" in entry.message for entry in parser.error_log):
         raise PageUnreadable("is nested too deeply")
     return root

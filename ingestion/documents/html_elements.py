@@ -26,6 +26,7 @@ HIDES_CONTENT = DROPPED - _VOID
 """Elements whose content is not shown."""
 
 _WHITE = re.compile(r"[ \t\n\r\f]+")
+_BLANKS = re.compile(r"[ \t]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
 
@@ -50,7 +51,7 @@ def all_text(element: etree._Element) -> str:
 
 def tidy(text: str) -> str:
     """Collapse white space; the remaining newlines are those visible to a reader."""
-    return _AROUND_BREAK.sub("\n", re.sub(r"[ \t]+", " ", clean(text))).strip()
+    return _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", clean(text))).strip()
 
 
 def white(text: str | None) -> str:
@@ -254,7 +255,10 @@ def _fill(texts: list[str], hanging: dict[int, tuple[int, str]]) -> None:
 
 
 def _span(cell: etree._Element, name: str) -> int:
-    value = (cell.get(name) or "1").strip()
+    value = cell.get(name)
+    if value is None:
+        return 1
+    value = value.strip()
     return min(max(int(value), 1), _MOST_SPAN) if re.fullmatch(r"\d{1,9}", value) else 1
 
 
