@@ -29,10 +29,10 @@ _TELLING_SECONDS = 5.0
 _DRAIN_POLL_SECONDS = 0.02
 _TAKEN_AT_A_TIME = 256
 _SHARE_SECONDS = 0.1
-"""Between two groups of a dead process's work."""
+"""Pause between claiming two groups of a dead process's work."""
 
-_EPOCH_OF_A_TAKEOVER = 2
-"""Of a message that was stored and then taken over, without anything between."""
+_BEGINS_AT_ONCE = 16
+"""Beyond that the engine's threads would wait for its few connections."""
 
 _HARD_LIMIT_FACTOR = 2
 """Beyond this multiple of the limit a message is refused without a busy reply, even on a
@@ -76,6 +76,7 @@ class DurableInbox:
         self._turns = turns
         self._closed = "This server is starting. Send it again in a few seconds."
         self._unanswered = 0
+        self._begins = asyncio.Semaphore(_BEGINS_AT_ONCE)
 
     @property
     def busy(self) -> int:
@@ -289,15 +290,15 @@ class DurableInbox:
                 at_once.append(each)
                 continue
             place = (each.thread, each.person, each.channel)
-            # Who took it over before may have died while it waited there.
-            urgent = each.epoch > _EPOCH_OF_A_TAKEOVER
-            self._line_up(each.id, place, partial(self._begin_anew, each), urgent=urgent)
+            self._line_up(each.id, place, partial(self._begin_anew, each))
+        at_once.sort(key=lambda each: each.answered)
         return all(await asyncio.gather(*map(self._begin_at_once, at_once)))
 
     async def _begin_at_once(self, work: Unfinished) -> bool:
         """Return whether the engine took the work; if not, a later round begins it."""
         try:
-            await self._begin_anew(work)
+            async with self._begins:
+                await self._begin_anew(work)
         except InboxUnavailable as error:
             log.warning("inbox.not_begun", interaction_id=work.id, why=str(error))
             self._leave(work.id)

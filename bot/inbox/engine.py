@@ -7,7 +7,6 @@ Content, claim and result of the work are in the store; the engine holds ids onl
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +44,7 @@ _ENDED_KEPT_FOR = timedelta(days=2)
 _DELETED_PER_QUERY = 500
 _BEGIN_SECONDS = 10.0
 _ABANDON_SECONDS = 30.0
+_BEGUN_LATELY = timedelta(hours=1)
 _PRAGMAS = (
     "busy_timeout = 30000",
     "foreign_keys = ON",
@@ -110,15 +110,14 @@ class DbosEngine:
         """
         old = [_ONLY_PROCESS] if make_url(self._url).get_backend_name() == "sqlite" else []
         try:
-            # DBOS itself tries for ever.
+            # DBOS itself retries forever.
             async with asyncio.timeout(_ABANDON_SECONDS):
-                begun = [await _cancel_work(executor) for executor in (*executors, *old)]
+                return await _cancel_work([*executors, *old])
         except Exception as error:
             raise EngineUnavailable(
                 f"Work of dead servers could not be taken over ({type(error).__name__}). It is "
                 "tried again; if this stays, look at the engine's database."
             ) from error
-        return frozenset(itertools.chain.from_iterable(begun))
 
     async def forget(self) -> None:
         """Delete workflows that ended long ago, in batches."""
@@ -216,16 +215,32 @@ class DbosEngine:
         return True
 
 
-async def _cancel_work(executor: str) -> set[InteractionId]:
-    """Cancel what a process runs; return what it has run and not ended, cancelled before or now."""
-    found = await DBOS.list_workflows_async(
-        status=[_RUNNING, _CANCELLED], executor_id=executor, load_input=False, load_output=False
-    )
-    running = [each.workflow_id for each in found if each.status == _RUNNING]
-    if running:
-        await DBOS.cancel_workflows_async(running)
+async def _cancel_work(executors: Sequence[str]) -> frozenset[InteractionId]:
+    """Cancel the running work of processes; return what that and earlier cancelled work is about.
+
+    Who took over the earlier ones may have died before it began them anew.
+    """
+    left: list[str] = []
+    for executor in executors:
+        left += await _workflow_ids(_RUNNING, executor=executor)
+    if left:
+        await DBOS.cancel_workflows_async(left)
+    left += await _workflow_ids(_CANCELLED, since=datetime.now(UTC) - _BEGUN_LATELY)
     # Work on an interaction has its id, or begins with it.
-    return {InteractionId(each.workflow_id.partition(":")[0]) for each in found}
+    return frozenset(InteractionId(each.partition(":")[0]) for each in left)
+
+
+async def _workflow_ids(
+    status: str, *, executor: str | None = None, since: datetime | None = None
+) -> list[str]:
+    found = await DBOS.list_workflows_async(
+        status=status,
+        executor_id=executor,
+        start_time=since.isoformat() if since else None,
+        load_input=False,
+        load_output=False,
+    )
+    return [each.workflow_id for each in found]
 
 
 async def forget_work_at(url: str, ids: Sequence[InteractionId]) -> None:

@@ -39,17 +39,22 @@ class Lease:
         self._replica = replica
         self._alone = alone
         self._seconds = seconds
-        self._until = 0.0
+        self._until = -math.inf
+        self._lapsed = False
         self._regained_at = -math.inf
 
     def holds(self) -> bool:
         """Return whether this process may still act on its claims."""
         return self._alone or time.monotonic() < self._until - _SAFETY_MARGIN_SECONDS
 
-    def judges_others(self) -> bool:
-        """Return whether others had the time to renew their leases since this one ran out.
+    def lapse(self) -> None:
+        """Note that the record was away, so that all leases may have run out."""
+        self._lapsed = True
 
-        All run out at once when the record was away, or this process stood still.
+    def judges_others(self) -> bool:
+        """Return whether others had the time to renew their leases since this one lapsed.
+
+        All run out at once when the record was away.
         """
         return self._alone or time.monotonic() >= self._regained_at + self._seconds
 
@@ -59,14 +64,15 @@ class Lease:
         if self._alone:
             await self._replicas.alone(self._replica)
         await self._replicas.prolong(self._replica, seconds=self._seconds)
-        # By now, as the request may have taken long: then others' renewals wait as well.
-        if 0.0 < self._until <= time.monotonic():
-            self._regained_at = time.monotonic()
+        now = time.monotonic()
+        # Measured now: if this request was slow, those of others probably are, too.
+        if self._lapsed or -math.inf < self._until <= now:
+            self._lapsed, self._regained_at = False, now
         self._until = asked_at + self._seconds
 
     async def release(self) -> None:
         """Give up the lease, so that others can take over at once."""
-        self._until = 0.0
+        self._until = -math.inf
         await self._replicas.release(self._replica)
 
 
@@ -139,6 +145,7 @@ class InboxSupervisor:
             if not self._patient and isinstance(error, StoreUnavailable | EngineUnavailable):
                 await _cancel_all(self._tasks)
                 raise
+            self._lease.lapse()
             self._trouble.text = str(error)
             log.error("inbox.not_started", why=str(error))  # noqa: TRY400 - the message says it all
         else:
@@ -225,9 +232,9 @@ class InboxSupervisor:
             await self._begin()
             return
         await self._lease.prolong()
-        if not self._lease.judges_others():
+        if not self._lease.holds():
             return
-        dead = await self._replicas.dead()
+        dead = await self._replicas.dead() if self._lease.judges_others() else ()
         if not dead and not whole:
             return
         adopted = await self._inbox.adopt(dead)

@@ -122,11 +122,11 @@ class Worklist(Protocol):
         ...
 
     async def take_over(self, owner: str, most: int, dead: Sequence[str]) -> Sequence[Unfinished]:
-        """Claim unfinished work of dead processes, so many at most; return it, oldest first.
+        """Claim unfinished work of dead processes, at most ``most``; return it, oldest first.
 
-        That is of ``dead``, unless they live again, and of those that were buried; without messages
-        that are kept for whoever answers. Nothing is claimed for an owner whose own lease has run
-        out.
+        That is of ``dead``, unless their lease is valid again, and of those that were buried;
+        without messages that are kept for whoever answers. Nothing is claimed for an owner whose
+        own lease has run out.
         """
         ...
 
@@ -177,7 +177,7 @@ class DurableEngine(Protocol):
     async def abandon(self, executors: Sequence[str]) -> frozenset[InteractionId]:
         """Cancel the work that dead processes had begun; return what it was about.
 
-        What is left of it is begun anew by whoever claims it. The same is returned when repeated.
+        What is left of it is begun anew by whoever claims it. Repeating the call returns the same.
         Raises EngineUnavailable.
         """
         ...

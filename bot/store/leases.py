@@ -135,12 +135,14 @@ def take_unclaimed(dialect: str, owner: str, most: int) -> Update:
 def take_orphans(dialect: str, owner: str, most: int, dead: Sequence[str]) -> Update:
     """Return the statement that claims the oldest unfinished work of ``dead`` or buried processes.
 
+    What is to be answered goes before what is only to be posted, of which there may be much.
+
     It returns UNFINISHED_WORK of what it claimed, in any order; without what is UNCLAIMED.
     Processes that claim at the same moment do not wait for each other, and one whose own lease has
     run out claims nothing: two of these would take from each other.
     """
     row, now = InteractionRow, lease_clock(dialect)
-    # One whose lease has just run out is left for the next look, which knows what it had begun.
+    # A lease that has only just run out is left to the next round, which knows what was begun.
     buried = not_(exists().where(ReplicaRow.id == row.owner))
     orphans = select(row.number).where(
         UNFINISHED,
@@ -151,7 +153,7 @@ def take_orphans(dialect: str, owner: str, most: int, dead: Sequence[str]) -> Up
         exists(select_living(now).where(ReplicaRow.id == owner)),
     )
     # Not by the column itself: PostgreSQL would look for them among all interactions, oldest first.
-    orphans = orphans.order_by(row.number + 0).limit(most)
+    orphans = orphans.order_by(row.status == "done", row.number + 0).limit(most)
     if dialect == "postgresql":
         orphans = orphans.with_for_update(skip_locked=True, of=row)
     # In a table expression, as PostgreSQL may evaluate a subquery anew for each row.

@@ -40,6 +40,8 @@ _ASKERS = 25
 """A server that has just started may ask Slack at once who so many are, and then about one a
 second: it would be that what is measured."""
 
+_COMMIT_SECONDS = 0.2
+
 _AGAIN = Again((0.3, 10.0, 30.0), 30.0)
 _NO_BOUND = {"FRONTDESK_WAITING": "100000"}
 """Who is told to ask again later would count as answered otherwise."""
@@ -148,9 +150,11 @@ class Killer:
         takeover = Takeover(since=now())
         await self._stage.fleet.kill(victim)
         executor = self._executors.get(victim.name, "")
+        # For what PostgreSQL was committing.
+        await asyncio.sleep(_COMMIT_SECONDS)
         begun = await asyncio.to_thread(self._work.begun_by, executor)
         for earlier in self.takeovers:
-            earlier.leave(begun)
+            earlier.leave(begun, now())
         takeover.left = dict(begun)
         self.takeovers.append(takeover)
         self._stage.timeline.note(f"{victim.name} had begun {len(begun)} questions")

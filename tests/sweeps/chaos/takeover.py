@@ -121,8 +121,13 @@ class Takeover:
         never = [math.inf] * len(self.left)
         return [max(0.0, at - self.since) for at in self.taken_at] + never
 
-    def leave(self, begun: Begun) -> None:
-        """Follow these no longer: who had just begun them again is killed as well."""
+    def leave(self, begun: Begun, at: float) -> None:
+        """Follow these no longer: who had just begun them again is killed as well.
+
+        Those that are late already count as late.
+        """
+        if at > self.since + AIM_SECONDS:
+            self.taken_at += [at for each in self.left if each in begun]
         self.left = {each: times for each, times in self.left.items() if each not in begun}
 
     def note(self, untouched: Begun, at: float) -> None:

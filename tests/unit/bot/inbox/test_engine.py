@@ -117,7 +117,7 @@ async def test_work_of_a_dead_process_is_named_and_not_run_before_it_is_begun_an
         await asyncio.sleep(0.2)
 
     async with started(tmp_path, after, "me") as engine:
-        begun = [await engine.abandon(["dead", "nobody"]) for _ in range(2)]
+        begun = [await engine.abandon([name]), await engine.abandon(["who was to begin it anew"])]
         # Resumed work would wait in the engine's queue, which is read every second.
         await asyncio.sleep(1.5)
         seen = list(after.seen)

@@ -121,7 +121,7 @@ async def test_a_record_that_is_away_leaves_it_as_it_was(clock: Clock) -> None:
     assert not lease.holds()
 
 
-async def test_who_was_away_judges_others_when_they_could_renew_theirs(clock: Clock) -> None:
+async def test_a_returning_server_judges_others_after_one_lease(clock: Clock) -> None:
     lease = Lease(Replicas(clock), "me", alone=False, seconds=5)
     await lease.prolong()
     clock.now += 4.9
@@ -139,7 +139,16 @@ async def test_who_was_away_judges_others_when_they_could_renew_theirs(clock: Cl
     assert judged == [False] * 5 + [True]
 
 
-async def test_who_waited_long_for_its_own_lease_lets_others_renew_theirs(clock: Clock) -> None:
+async def test_a_first_lease_after_an_outage_counts_as_regained(clock: Clock) -> None:
+    lease = Lease(Replicas(clock), "me", alone=False, seconds=5)
+    lease.lapse()
+    await lease.prolong()
+
+    assert lease.holds()
+    assert not lease.judges_others()
+
+
+async def test_a_slow_renewal_counts_as_a_lapse(clock: Clock) -> None:
     replicas = Replicas(clock)
     lease = Lease(replicas, "me", alone=False, seconds=5)
     await lease.prolong()
@@ -375,7 +384,7 @@ async def test_work_that_the_engine_forgot_is_taken_up_again(
     assert (await stored_interaction(store, ID)).status == "working"
 
 
-async def test_of_a_dead_servers_work_what_was_begun_waits_for_no_place(
+async def test_begun_work_of_a_dead_server_skips_the_line(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.inbox.turns._TAKEN_SECONDS", 600.0)

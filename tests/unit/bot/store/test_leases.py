@@ -112,10 +112,11 @@ async def test_unfinished_is_what_nobody_else_alive_has(store: Store) -> None:
     assert [each.epoch for each in mine] == [1, 1]
 
 
-async def test_what_dead_processes_had_is_taken_over_oldest_first_and_by_one(
+async def test_what_dead_processes_had_is_taken_over_by_one_unanswered_first(
     store: Store,
 ) -> None:
     await alive(store, "me", "another")
+    answered = await record_answer(store, ASKED, "answered")
     for number, owner in enumerate(("me", "another", OWNER, "dead", None, OWNER)):
         await store.work.open(numbered(number), owner)
     ids = [numbered(n).interaction_id for n in (2, 3, 5)]
@@ -124,12 +125,12 @@ async def test_what_dead_processes_had_is_taken_over_oldest_first_and_by_one(
     rest = await store.work.take_over("another", 2, ["dead"])
 
     assert [(each.id, each.epoch) for each in first] == [(ids[0], 2), (ids[1], 2)]
-    assert [(each.id, each.epoch) for each in rest] == [(ids[2], 2)]
+    assert [each.id for each in rest] == [answered.id, ids[2]], "what is answered is taken last"
     assert (await stored_interaction(store, ids[0])).claim == Claim("me", 2)
     assert await store.work.take_over("me", 2, ["dead"]) == []
 
 
-async def test_a_dead_process_is_buried_when_its_work_was_taken_over_by_who_knew_it_dead(
+async def test_a_dead_process_is_buried_only_after_its_work_is_taken_over(
     store: Store,
 ) -> None:
     await alive(store, "me")
