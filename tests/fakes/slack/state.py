@@ -88,6 +88,9 @@ class Tickets:
 POST_BURST = 3
 """Posts that one channel takes at once; after them it is one a second."""
 
+_POSTED_AT = 9_000_000_000
+"""Seconds since 1970, in the year 2255: after every question, whenever the tests run."""
+
 _BURST = 5
 """Calls that even the slowest method takes at once."""
 
@@ -464,11 +467,11 @@ class Workspace:
 
     def numbered(self, ts: str) -> bool:
         """Tell whether this workspace gave the ts."""
-        return ts.startswith("1800000000.")
+        return ts.startswith(f"{_POSTED_AT}.")
 
     def next_ts(self) -> str:
         self._clock += 1
-        return f"1800000000.{self._clock:06d}"
+        return f"{_POSTED_AT}.{self._clock:06d}"
 
     def next_event_id(self) -> str:
         self._events += 1

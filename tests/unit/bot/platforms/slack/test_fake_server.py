@@ -59,9 +59,9 @@ FORM: Json = {
     "submit": plain("Send"),
     "blocks": [input_block(TEXT)],
 }
-ALICES = "1800000000.000001"
-BOTS = "1800000000.000002"
-WHISPERED = "1800000000.000003"
+ALICES = "9000000000.000001"
+BOTS = "9000000000.000002"
+WHISPERED = "9000000000.000003"
 
 
 async def refused(api: AsyncWebClient, method: str, arguments: Json) -> Json:
