@@ -107,6 +107,7 @@ def build_durable_inbox(
     )
     inbox = DurableInbox(
         owner=owner if options.works else None,
+        shares=not options.alone,
         worklist=store.work,
         engine=engine,
         work=work,

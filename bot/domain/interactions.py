@@ -310,7 +310,7 @@ class Unfinished:
     """Unfinished work, and the number of times it was claimed.
 
     ``thread``, ``person`` and ``channel`` say whose turn it takes; ``answered``: what is left is to
-    post or to withdraw. ``owner``: the process that claimed it, None if nobody has.
+    post or to withdraw.
     """
 
     id: InteractionId
@@ -319,7 +319,6 @@ class Unfinished:
     person: str = ""
     channel: str = ""
     answered: bool = False
-    owner: str | None = None
 
 
 Vote = Literal["up", "down"]

@@ -29,7 +29,10 @@ _TELLING_SECONDS = 5.0
 _DRAIN_POLL_SECONDS = 0.02
 _TAKEN_AT_A_TIME = 256
 _SHARE_SECONDS = 0.1
-"""Pause between claiming two groups of a dead process's work."""
+"""Pause between claiming two groups of a dead process's work, so that others get some of it."""
+
+_TAKEN_ALONE = 16_384
+"""Where nobody else can be, a start claims all at once: between groups, work would hold it up."""
 
 _BEGINS_AT_ONCE = 16
 """Beyond that the engine's threads would wait for its few connections."""
@@ -49,6 +52,7 @@ class DurableInbox:
 
     Args:
         owner: The name of this process in claims; None: it only keeps messages, and others answer.
+        shares: Whether other processes may work on the same messages.
         hold_back: Called before anything is stored. Raises RateExceeded.
     """
 
@@ -56,6 +60,7 @@ class DurableInbox:
         self,
         *,
         owner: str | None,
+        shares: bool,
         worklist: Worklist,
         engine: DurableEngine,
         work: MessageWorker,
@@ -67,6 +72,7 @@ class DurableInbox:
     ) -> None:
         self._hold_back = hold_back
         self._owner = owner
+        self._shares = shares
         self._worklist = worklist
         self._engine = engine
         self._work = work
@@ -254,23 +260,19 @@ class DurableInbox:
         overdue = frozenset(filter(self._in_flight.overdue, left))
         if not overdue and not dead:
             return 0
-        stuck = [
-            each
-            for each in await self._worklist.unfinished(self._owner)
-            if each.owner == self._owner and self._in_flight.overdue(each.id)
-        ]
+        mine = await self._worklist.unfinished(self._owner)
+        stuck = [each for each in mine if self._in_flight.overdue(each.id)]
         await self._restart(stuck, {each.id for each in stuck})
         return len(stuck) + await self._take_over(dead, begun)
 
     async def _take_over(self, dead: Sequence[str], begun: Collection[InteractionId]) -> int:
         """Claim what processes that died had claimed, and do it; return the number."""
-        taken = 0
+        taken, most = 0, _TAKEN_AT_A_TIME if self._shares else _TAKEN_ALONE
         while self._owner is not None:
-            found = await self._worklist.take_over(self._owner, _TAKEN_AT_A_TIME, dead)
+            found = await self._worklist.take_over(self._owner, most, dead)
             taken += len(found)
-            if not await self._restart(found, begun) or len(found) < _TAKEN_AT_A_TIME:
+            if not await self._restart(found, begun) or len(found) < most:
                 break
-            # So that other processes get some of it, too.
             await asyncio.sleep(_SHARE_SECONDS)
         return taken
 

@@ -131,16 +131,16 @@ class Worklist(Protocol):
         ...
 
     async def unfinished_ids(self, owner: str | None = None) -> frozenset[InteractionId]:
-        """Return the ids of what ``unfinished`` returns, cheap however many they are.
+        """Return the ids of unfinished interactions that ``owner`` or no live process has.
 
-        Without messages that are kept for whoever answers.
+        Cheap, however many they are. Without messages that are kept for whoever answers.
         """
         ...
 
     async def unfinished(self, owner: str | None = None) -> Sequence[Unfinished]:
         """Return the interactions still to be answered, posted or withdrawn, oldest first.
 
-        Those claimed by a live process other than ``owner`` are left out.
+        Those that ``owner`` has claimed; None: those that no live process has.
         """
         ...
 

@@ -99,13 +99,12 @@ UNFINISHED_WORK = (
     InteractionRow.id,
     InteractionRow.epoch,
     InteractionRow.status,
-    InteractionRow.owner,
     InteractionRow.tenant,
     InteractionRow.thread,
     InteractionRow.person,
     InteractionRow.channel,
 )
-"""What is read of unfinished work: whose claim it is, and whose turn it takes."""
+"""What is read of unfinished work: what is left of it, and whose turn it takes."""
 
 UNCLAIMED = and_(InteractionRow.status == "working", InteractionRow.owner.is_(None))
 """The condition for messages that a process kept for others to answer, and none has taken yet."""
@@ -168,21 +167,20 @@ def take_orphans(dialect: str, owner: str, most: int, dead: Sequence[str]) -> Up
 
 def select_unfinished(
     dialect: str, owner: str | None
-) -> Select[int, str, int, str, str | None, str, str, str, str]:
-    """Return the query for unfinished interactions not claimed by a live process but ``owner``.
+) -> Select[int, str, int, str, str, str, str, str]:
+    """Return the query for unfinished interactions claimed by ``owner``; None: by no live process.
 
     Covers all tenants, so its result must not be shown to users.
     """
     row = InteractionRow
-    return (
-        select(*UNFINISHED_WORK)
-        .where(UNFINISHED, _not_of_others(lease_clock(dialect), owner))
-        .order_by(row.number)
-    )
+    whose = row.owner == owner if owner else _not_of_others(lease_clock(dialect), None)
+    return select(*UNFINISHED_WORK).where(UNFINISHED, whose).order_by(row.number)
 
 
 def select_unfinished_ids(dialect: str, owner: str | None) -> Select[str | None]:
-    """Return the query for the ids of the same in one text, but of those that are UNCLAIMED.
+    """Return the query for the ids of what ``owner`` or no live process has, in one text.
+
+    Without those that are UNCLAIMED.
 
     One row: between two, SQLite's driver lets other threads run, so that ten thousand held the file
     for a tenth of a second while messages waited to be stored.

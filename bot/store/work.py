@@ -333,7 +333,7 @@ class StoredWork:
 
 def _unfinished(columns: Sequence[Any]) -> Unfinished:
     """Return unfinished work from the columns leases.UNFINISHED_WORK."""
-    _, interaction_id, epoch, status, owner, tenant, thread, person, channel = columns
+    _, interaction_id, epoch, status, tenant, thread, person, channel = columns
     return Unfinished(
         InteractionId(interaction_id),
         epoch,
@@ -341,5 +341,4 @@ def _unfinished(columns: Sequence[Any]) -> Unfinished:
         person=f"{tenant}:{person}",
         channel=f"{tenant}:{channel}",
         answered=status != "working",
-        owner=owner,
     )

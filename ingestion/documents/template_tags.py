@@ -23,7 +23,7 @@ _CODE = r"""
 _COMMENTS = r"<!--.*?--> | ^[ ]{0,3}<!--.*\Z | <%(?:(?!<%|%>).)*%>"
 _FLAGS = re.DOTALL | re.MULTILINE | re.VERBOSE
 _WITHOUT_BRACES = re.compile(rf"(?P<comment> {_COMMENTS} ) | {_CODE}", _FLAGS)
-"""Of _SYNTAX what can match in a text without a brace: all other rules are tried at each letter."""
+"""What of _SYNTAX can match without a brace; each other rule would cost a try at each letter."""
 
 _SYNTAX = re.compile(
     rf"""

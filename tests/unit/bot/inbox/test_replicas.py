@@ -414,6 +414,21 @@ async def test_begun_work_of_a_dead_server_skips_the_line(
     assert engines[1].begun == []
 
 
+async def test_where_nobody_else_can_be_all_is_taken_over_at_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.inbox.accept._TAKEN_AT_A_TIME", 2)
+    monkeypatch.setattr("bot.inbox.accept._SHARE_SECONDS", 600.0)
+    engine = IdleEngine()
+    for number in range(5):
+        await store.work.open(message("q", message_id=f"m{number}"), "dead")
+    await store.replicas.prolong(engine.executor, seconds=60)
+
+    inbox = inbox_over(store, engine=engine).inbox
+
+    assert await asyncio.wait_for(inbox.adopt(), 60) == 5
+
+
 async def test_who_has_no_lease_takes_nothing_over(store: Store) -> None:
     await store.work.open(ASKED, "dead")
     await store.replicas.prolong("me", seconds=0)
