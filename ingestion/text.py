@@ -66,6 +66,8 @@ def decode(content: bytes, *, html: bool = False) -> Decoded:
 
 def clean(text: str) -> str:
     """Return normalised text as in chunks: NFC, no invisible or control characters."""
+    if text.isascii() and text.isprintable():
+        return text
     text = _SPACES.sub(" ", _INVISIBLE.sub("", text))
     return unicodedata.normalize("NFC", text)
 

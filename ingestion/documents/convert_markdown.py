@@ -226,7 +226,7 @@ def markdown_blocks(text: str, *, mdx: bool = False) -> tuple[Block, ...]:
 
 
 def _tidy(token: Token) -> None:
-    if token.type == "text":
+    if token.type == "text" and "**" in token.content:
         token.content = _STARS.sub(_without_stars, token.content)
 
 

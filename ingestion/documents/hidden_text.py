@@ -97,10 +97,14 @@ class _Look:
 
 
 _RESTYLED = _Look(ground=None)
+_CAN_HIDE = etree.XPath("boolean(//@style | //@hidden | //@aria-hidden | //font/@color)")
+"""Whether a tree declares what hides a text at all: most pages, and all Markdown, do not."""
 
 
 def leave_out_unseen(root: etree._Element) -> None:
     """Remove the texts of a tree that are surely not seen, and mark what shows nothing hidden."""
+    if not _CAN_HIDE(root):
+        return
     has_sheet = any(_is_sheet(each) for each in root.iter("style", "link"))
     looks = [_Look(painted=has_sheet)]
     for event, element in etree.iterwalk(root, events=("start", "end")):

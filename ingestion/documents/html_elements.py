@@ -56,7 +56,7 @@ def tidy(text: str) -> str:
 
 def white(text: str | None) -> str:
     """Return a text node with its white space collapsed as in HTML."""
-    return _WHITE.sub(" ", text or "")
+    return _WHITE.sub(" ", text) if text else ""
 
 
 def inline(element: etree._Element) -> str:
