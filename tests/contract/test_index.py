@@ -514,6 +514,24 @@ async def test_no_count_tells_of_a_page_that_may_not_be_found(index: SearchIndex
     assert counted.frequencies["vpn"] < without.frequencies["vpn"]
 
 
+async def test_the_vocabulary_counts_what_changed_since_it_was_asked(index: SearchIndex) -> None:
+    async def count() -> int:
+        vocabulary = await index.vocabulary(IN_ACME, ALL_OF_US, ["vpn"])
+        if vocabulary is None:
+            pytest.skip("This index does not count words.")
+        return vocabulary.chunks
+
+    await put(index, VPN)
+    before = await count()
+    await put(index, LEAVE)
+    added = await count()
+    await index.set_readers("acme", "it", "vpn", (frozenset({Principal("user:1")}),))
+    restricted = await count()
+    await index.delete_pages("acme", "it", ["leave"])
+
+    assert (added - before, restricted, await count()) == (1, 1, 0)
+
+
 async def test_chunks_of_another_page_are_refused(index: SearchIndex) -> None:
     with pytest.raises(ValueError, match="does not belong to page 'leave'"):
         await index.upsert_page(LEAVE.page, VPN.chunks, None)

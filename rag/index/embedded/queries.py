@@ -35,6 +35,7 @@ from rag.ports import Vocabulary
 from rag.text.spelling import Spelling
 from rag.text.words import content_words
 from rag.types import (
+    BoundedDict,
     Chunk,
     Fingerprint,
     Page,
@@ -49,6 +50,9 @@ from rag.types import (
 
 CANDIDATES = 100
 """Number of candidates from each search."""
+
+_COUNTS_KEPT = 256
+"""Counts of findable chunks: one for each set of readers and filters that asks."""
 
 _KEYWORD_SEARCH = f"""
 SELECT words.rowid, -bm25(words, 2.0, 1.0, 1.0) AS score
@@ -102,6 +106,7 @@ class Reader:
         self._weights = weights
         self._memory = VectorCache(dimensions)
         self._terms = Terms(connection)
+        self._counts = BoundedDict[tuple[int | str | None, ...], int](_COUNTS_KEPT)
 
     def search(
         self, question: Question, principals: frozenset[Principal], k: int
@@ -197,11 +202,23 @@ class Reader:
     ) -> Vocabulary:
         self.refresh()
         findable = self._findable(question, principals).parameters
-        (chunks,) = self._connection.execute(
-            f"SELECT count(*) FROM places WHERE {FINDABLE}",  # noqa: S608
-            findable,
-        ).fetchone()
-        return Vocabulary(chunks, {word: self._frequency(word, findable) for word in words})
+        frequencies = {word: self._frequency(word, findable) for word in words}
+        return Vocabulary(self._findable_chunks(findable), frequencies)
+
+    def _findable_chunks(self, findable: Mapping[str, str | None]) -> int:
+        """Return how many chunks may be found: counted once for each revision of the index.
+
+        SQLite looks at every chunk for it: 1.7 ms for 10,000, a tenth of what an answer takes.
+        """
+        key = (self._memory.revision, *findable.values())
+        count = self._counts.get(key)
+        if count is None:
+            (count,) = self._connection.execute(
+                f"SELECT count(*) FROM places WHERE {FINDABLE}",  # noqa: S608
+                findable,
+            ).fetchone()
+            self._counts[key] = int(count)
+        return int(count)
 
     def _findable(self, question: Question, principals: frozenset[Principal]) -> _Findable:
         scopes = permitted_scopes(self._memory.scopes.values(), question, principals)

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -314,9 +315,14 @@ def chunk_of(row: Sequence[Any]) -> Chunk:
         source_id=row[12],
         document_page=row[13],
         updated_at=datetime.fromisoformat(row[14]) if row[14] else None,
-        labels=tuple(json.loads(row[15])),
+        labels=_decode_labels(row[15]),
         updated_by=row[16],
     )
+
+
+@lru_cache(maxsize=1024)
+def _decode_labels(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
 
 
 def encode_numbers(numbers: Iterable[int]) -> str:

@@ -182,7 +182,8 @@ class VectorCache:
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
-        self._revision = 0
+        self.revision = 0
+        """The revision of the index that the memory holds."""
         self.scopes: dict[int, AccessScope] = {}
         self.vectors = VectorTable(dimensions)
 
@@ -190,16 +191,16 @@ class VectorCache:
         """Update to the state of the connection's snapshot."""
         facts = read_facts(connection)
         revision = int(facts["revision"])
-        if revision == self._revision:
+        if revision == self.revision:
             return
-        if self._revision < int(facts["forgotten"]):
-            self._revision = 0
+        if self.revision < int(facts["forgotten"]):
+            self.revision = 0
             self.vectors = VectorTable(self.dimensions)
         self._read_scopes(connection)
         self._read_removals(connection)
         if self.dimensions:
             self._read_vectors(connection)
-        self._revision = revision
+        self.revision = revision
 
     def _read_scopes(self, connection: sqlite3.Connection) -> None:
         rows = connection.execute(
@@ -211,7 +212,7 @@ class VectorCache:
 
     def _read_removals(self, connection: sqlite3.Connection) -> None:
         rows = connection.execute(
-            "SELECT chunk FROM removals WHERE revision > ?", (self._revision,)
+            "SELECT chunk FROM removals WHERE revision > ?", (self.revision,)
         )
         for (chunk,) in rows:
             self.vectors.remove(chunk)
@@ -220,7 +221,7 @@ class VectorCache:
         rows = connection.execute(
             "SELECT places.chunk, places.page, places.scope, vectors.vector "
             "FROM places JOIN vectors ON vectors.chunk = places.chunk WHERE places.revision > ?",
-            (self._revision,),
+            (self.revision,),
         )
         for chunk, page, scope, vector in rows:
             self.vectors.put(chunk, page, scope, np.frombuffer(vector, dtype="<f4"))
