@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from ingestion.documents.chunker import PageLocation, chunk_document, chunk_sizes
@@ -34,7 +35,7 @@ TENANT, SPACE = "bench", "bench"
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Chunks a second, medians over rounds; ``ratio`` is the median of each round's own."""
+    """Chunks a second, medians; ``ratio`` is the median of each sync's own."""
 
     folder: str
     chunks: int
@@ -46,20 +47,28 @@ class Speed:
 
 
 async def measure(folder: Path, rounds: int = ROUNDS) -> Speed:
-    """Sync the folder into a new index and embed its chunks bare, in turns."""
+    """Sync the folder into a new index and embed its chunks bare, in turns.
+
+    Each sync is compared with the mean of the bare passes before and after it, so that a machine
+    that becomes slower or faster meanwhile changes both.
+    """
     embedder = await open_local_embedder()
     try:
         texts = await _texts(folder, embedder)
-        seconds = [await _round(folder, embedder, texts) for _ in range(rounds)]
+        bare, whole = [await _embed(embedder, texts)], []
+        for _ in range(rounds):
+            whole.append(await _sync(folder, embedder))
+            bare.append(await _embed(embedder, texts))
     finally:
         embedder.close()
+    around = [(before + after) / 2 for before, after in pairwise(bare)]
     return Speed(
         folder=folder.name,
         chunks=len(texts),
         rounds=rounds,
-        raw=len(texts) / statistics.median(raw for raw, _ in seconds),
-        sync=len(texts) / statistics.median(whole for _, whole in seconds),
-        ratio=statistics.median(raw / whole for raw, whole in seconds),
+        raw=len(texts) / statistics.median(bare),
+        sync=len(texts) / statistics.median(whole),
+        ratio=statistics.median(raw / sync for raw, sync in zip(around, whole, strict=True)),
     )
 
 
@@ -77,19 +86,21 @@ async def _texts(folder: Path, embedder: LocalEmbedder) -> list[str]:
     return texts
 
 
-async def _round(
-    folder: Path, embedder: LocalEmbedder, texts: Sequence[str]
-) -> tuple[float, float]:
-    """Return the seconds of the embedder alone and of a whole first sync."""
+async def _embed(embedder: LocalEmbedder, texts: Sequence[str]) -> float:
+    """Return the seconds of the embedder alone."""
     started = time.perf_counter()
     await embedder.embed(texts)
-    raw = time.perf_counter() - started
+    return time.perf_counter() - started
+
+
+async def _sync(folder: Path, embedder: LocalEmbedder) -> float:
+    """Return the seconds of a first sync into a new index."""
     with tempfile.TemporaryDirectory() as directory:
         index = await open_index(Path(directory) / "index.sqlite", fingerprint_of(embedder))
         try:
             started = time.perf_counter()
             await sync(_source(folder), index, embedder, tenant=TENANT, progress=NoProgress())
-            return raw, time.perf_counter() - started
+            return time.perf_counter() - started
         finally:
             await index.close()
 

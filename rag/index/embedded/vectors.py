@@ -211,9 +211,7 @@ class VectorCache:
             self.scopes[number] = AccessScope(number, tenant, space, decode_readers(readers))
 
     def _read_removals(self, connection: sqlite3.Connection) -> None:
-        rows = connection.execute(
-            "SELECT chunk FROM removals WHERE revision > ?", (self.revision,)
-        )
+        rows = connection.execute("SELECT chunk FROM removals WHERE revision > ?", (self.revision,))
         for (chunk,) in rows:
             self.vectors.remove(chunk)
 
