@@ -97,8 +97,11 @@ class _Look:
 
 
 _RESTYLED = _Look(ground=None)
-_CAN_HIDE = etree.XPath("boolean(//@style | //@hidden | //@aria-hidden | //font/@color)")
-"""Whether a tree declares what hides a text at all: most pages, and all Markdown, do not."""
+_HIDING = ("*/@style", "*/@hidden", "*/@aria-hidden", "font/@color")
+_CAN_HIDE = etree.XPath(
+    " or ".join(f"descendant-or-self::{each}" for each in _HIDING)  # a union takes n² time
+)
+"""Whether a tree declares anything that can hide a text; most pages do not."""
 
 
 def leave_out_unseen(root: etree._Element) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import socket
 
 import pytest
+from lxml import etree
 
 from ingestion.documents.convert import convert
-from ingestion.documents.convert_html import blocks_of, page_title
+from ingestion.documents.convert_html import blocks_in, blocks_of, page_title
 from ingestion.errors import PageUnreadable
 from ingestion.text import markdown
 from ingestion.types import Code, Heading, ItemList, Paragraph, Quote, Table
@@ -80,6 +81,14 @@ def test_styles_that_hide_nothing_hide_nothing(style: str) -> None:
 
 def test_a_page_that_hides_itself_while_it_loads_is_read() -> None:
     assert read("<body style='opacity:0' class='js'><p>shown</p></body>") == "shown"
+
+
+def test_hidden_text_in_a_part_taken_out_of_a_tree_is_left_out() -> None:
+    page = etree.fromstring("<div><section><p hidden=''>secret</p><p>shown</p></section></div>")
+    part = page[0]
+    page.remove(part)
+
+    assert blocks_in(part) == (Paragraph("shown"),)
 
 
 def test_a_hidden_cell_leaves_no_column() -> None:
