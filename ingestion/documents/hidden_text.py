@@ -98,9 +98,8 @@ class _Look:
 
 _RESTYLED = _Look(ground=None)
 _HIDING = ("*/@style", "*/@hidden", "*/@aria-hidden", "font/@color")
-_CAN_HIDE = etree.XPath(
-    " or ".join(f"descendant-or-self::{each}" for each in _HIDING)  # a union takes n² time
-)
+# Not a union ("|"), which takes quadratic time where a page is full of them.
+_CAN_HIDE = etree.XPath(" or ".join(f"descendant-or-self::{each}" for each in _HIDING))
 """Whether a tree declares anything that can hide a text; most pages do not."""
 
 

@@ -105,7 +105,7 @@ class TokenVectors:
         order = np.argsort(self.ids, kind="stable")
         _, starts, counts = np.unique(self.ids[order], return_index=True, return_counts=True)
         sums = self.states[order[starts]]
-        # Most tokens occur once: adding up the others takes half as long as np.add.reduceat.
+        # Most tokens occur once and need no sum; np.add.reduceat would go through all of them.
         for row in np.flatnonzero(counts > 1):
             sums[row] = self.states[order[starts[row] : starts[row] + counts[row]]].sum(axis=0)
         signs: TokenSigns = np.packbits(sums > 0, axis=1)
