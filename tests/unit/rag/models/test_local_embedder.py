@@ -89,6 +89,25 @@ async def test_token_counts_add_up_and_are_not_cut_off(embedder: LocalEmbedder) 
     assert embedder.count_tokens("reset the password " * 400) == 1200
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two  spaces",
+        "line\nbreak",
+        "a\x1fb\x85c d",
+        "full\u3000width",
+        "x" * 40,
+        "\ud83d \udc00",
+        "ΑΣ Σ",
+    ],
+    ids=["spaces", "line", "control", "wide", "long", "surrogates", "sigma"],
+)
+async def test_as_many_tokens_are_counted_as_are_read(embedder: LocalEmbedder, text: str) -> None:
+    _, tokens = await embedder.embed_query_tokens(text)
+
+    assert embedder.count_tokens(text) == len(tokens)
+
+
 async def test_tokens_come_from_the_same_run_as_the_vector(embedder: LocalEmbedder) -> None:
     texts = ["How do I reset my password?", "Reset, reset and reset again."]
 
