@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -84,8 +85,9 @@ def plain_markdown(text: str, *, mdx: bool = False) -> str:
         text = _MODULE.sub("", text)
     text = _components(text, mdx=mdx)
     text = "\n".join(_unindented(text.split("\n")))
-    for pattern, replacement in _RULES:
-        text = pattern.sub(replacement, text)
+    for mark, pattern, replacement in _RULES:
+        if mark in text:
+            text = pattern.sub(replacement, text)
     return _only_tags(text)
 
 
@@ -187,21 +189,23 @@ def _only_tags(text: str) -> str:
 
 Replacement = str | Callable[[re.Match[str]], str]
 
-_RULES: tuple[tuple[re.Pattern[str], Replacement], ...] = (
-    (_INCLUDE, ""),
-    (_CONTENTS, ""),
-    (_ALERT, _alert),
-    (_DIRECTIVE, _directive),
-    (_ATTRIBUTES, ""),
-    (_HEADING_ATTRIBUTES, r"\1"),
-    (_FOOTNOTE, r"Note \1: "),
-    (_FOOTNOTE_MARK, ""),
-    (_DEAD_LINK, "]()"),
-    (_DEAD_DEFINITION, r"\1 #"),
-    (_SPACED_LINK, r"\1"),
-    (_EMBED, ""),
-    (_WIKI_LINK, _wiki_link),
+_RULES: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
+    ("", _INCLUDE, ""),
+    ("", _CONTENTS, ""),
+    ("[!", _ALERT, _alert),
+    (":::", _DIRECTIVE, _directive),
+    ("{:", _ATTRIBUTES, ""),
+    ("{", _HEADING_ATTRIBUTES, r"\1"),
+    ("[^", _FOOTNOTE, r"Note \1: "),
+    ("[^", _FOOTNOTE_MARK, ""),
+    ("](", _DEAD_LINK, "]()"),
+    ("]:", _DEAD_DEFINITION, r"\1 #"),
+    ("](", _SPACED_LINK, r"\1"),
+    ("![[", _EMBED, ""),
+    ("[[", _WIKI_LINK, _wiki_link),
 )
+"""Mark, pattern and replacement. Every match contains the mark, so that a text without it need not
+be searched; "" where letters may be of either case."""
 
 
 _DEEPEST = 100_000
@@ -242,7 +246,13 @@ def _without_stars(match: re.Match[str]) -> str:
     return match[0] if spaced or inside or path or after.isdecimal() else before
 
 
+@lru_cache(maxsize=2)
 def _parser(*, mdx: bool) -> MarkdownIt:
+    """Return a parser that threads may share."""
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"])
-    return parser.disable("code") if mdx else parser
+    if mdx:
+        parser.disable("code")
+    # Compiles the rules, which the first parse does without a lock; later ones only read them.
+    parser.parse("text")
+    return parser

@@ -51,7 +51,12 @@ def all_text(element: etree._Element) -> str:
 
 def tidy(text: str) -> str:
     """Collapse white space; the remaining newlines are those visible to a reader."""
-    return _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", clean(text))).strip()
+    text = clean(text)
+    if "  " in text or "\t" in text:
+        text = _BLANKS.sub(" ", text)
+    if "\n" in text:
+        text = _AROUND_BREAK.sub("\n", text)
+    return text.strip()
 
 
 def white(text: str | None) -> str:

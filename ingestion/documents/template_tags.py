@@ -22,7 +22,7 @@ _CODE = r"""
     """
 _COMMENTS = r"<!--.*?--> | ^[ ]{0,3}<!--.*\Z | <%(?:(?!<%|%>).)*%>"
 _FLAGS = re.DOTALL | re.MULTILINE | re.VERBOSE
-_WITHOUT_BRACES = re.compile(rf"(?P<comment> {_COMMENTS} ) | {_CODE}", _FLAGS)
+_WITHOUT_BRACES = re.compile(rf"(?=[<`]|^) (?: (?P<comment> {_COMMENTS} ) | {_CODE} )", _FLAGS)
 """What of _SYNTAX can match without a brace; each other rule would cost a try at each letter."""
 
 _SYNTAX = re.compile(
