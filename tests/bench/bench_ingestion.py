@@ -28,7 +28,7 @@ from tests.bench.aims import Aim, print_aims
 
 SAMPLE = Path("infra/sample")
 AIM = 0.95
-ROUNDS = 3
+ROUNDS = 5
 TENANT, SPACE = "bench", "bench"
 
 
