@@ -229,8 +229,9 @@ def _grid(rows: list[etree._Element], walk: Walk) -> list[list[str]]:
     for row in rows:
         texts: list[str] = []
         beyond: list[str] = []
-        alone = len(list(_cells(row))) == 1
-        for cell in _cells(row):
+        of_row = list(_cells(row))
+        alone = len(of_row) == 1
+        for cell in of_row:
             _fill(texts, hanging)
             text = _text(cell, walk)
             if len(texts) == widest:
@@ -268,6 +269,9 @@ def _span(cell: etree._Element, name: str) -> int:
 
 
 def _text(cell: etree._Element, walk: Walk) -> str:
+    if len(cell) == 0:
+        # Most cells hold only text, and walking through them gives the same.
+        return _on_one_line(clean(cell.text or ""))
     joined = ""
     for block in walk(cell):
         for part in _parts(block):
