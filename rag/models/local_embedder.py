@@ -10,16 +10,16 @@ import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from rag.errors import ModelFilesInvalid
 from rag.models.mapped_model import open_session
+from rag.models.tokenizer import WordTokenizer
 from rag.types import BoundedDict, TokenSigns, Vectors
 
 
@@ -81,10 +81,6 @@ MAX_TOKENS = 254
 _MAX_CHARACTERS = 32_000
 """Texts are cut here before the tokenizer, which would take long for huge ones."""
 
-_WORDS_KEPT = 16_384
-_LONGEST_KEPT = 32
-"""The words whose numbers of tokens are remembered, and the most characters of one: 3 MB."""
-
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
@@ -127,30 +123,19 @@ class MiniLM:
     """
 
     def __init__(self, weights: Path, tokenizer: Path, cache: Path | None = None) -> None:
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self._start = self._mark("[CLS]")
-        self._end = self._mark("[SEP]")
+        self._tokenizer = WordTokenizer(tokenizer)
+        self._start = self._tokenizer.mark("[CLS]")
+        self._end = self._tokenizer.mark("[SEP]")
         self._session = open_session(weights, cache, fingerprint=WEIGHTS.sha256[:16])
-        self._remembered_count = lru_cache(_WORDS_KEPT)(self._count)
 
     def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text, without [CLS] and [SEP]; counts are additive.
-
-        No token spans a space, so that words are counted one by one, and each only once. Other
-        white space may be a control character to the tokenizer, which joins what is around it.
-        """
-        return sum(
-            self._remembered_count(word) if len(word) <= _LONGEST_KEPT else self._count(word)
-            for word in text.replace("\n", " ").split(" ")
-        )
+        """Return the number of tokens of a text, without [CLS] and [SEP]; counts are additive."""
+        return len(self._tokenizer.ids(text))
 
     def read(self, text: str) -> TokenVectors:
         """Run the model on a text, truncated to MAX_TOKENS."""
-        seen = _well_formed(text[:_MAX_CHARACTERS])
-        words = self._tokenizer.encode(seen, add_special_tokens=False).ids
-        ids = np.array([[self._start, *words[:MAX_TOKENS], self._end]], dtype=np.int64)
+        seen = self._tokenizer.ids(text[:_MAX_CHARACTERS])[:MAX_TOKENS]
+        ids = np.array([[self._start, *seen, self._end]], dtype=np.int64)
         inputs = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
@@ -159,24 +144,10 @@ class MiniLM:
         (states,) = self._session.run(None, inputs)
         return TokenVectors(ids[0], np.asarray(states[0], dtype=np.float32))
 
-    def _count(self, text: str) -> int:
-        return len(self._tokenizer.encode(_well_formed(text), add_special_tokens=False).ids)
-
-    def _mark(self, token: str) -> int:
-        mark = self._tokenizer.token_to_id(token)
-        if mark is None:
-            raise ValueError(f"The tokenizer has no {token!r}; it is not the one of this network.")
-        return int(mark)
-
 
 def _unit(vectors: Vectors) -> Vectors:
     unit: Vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     return unit
-
-
-def _well_formed(text: str) -> str:
-    """Replace lone surrogates (from broken JSON), which the tokenizer rejects."""
-    return text.encode(errors="replace").decode()
 
 
 WEIGHTS = ModelFile(
