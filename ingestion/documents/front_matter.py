@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,7 +30,12 @@ _UNCLOSED = re.compile(r"\A\s*(?:---|\+\+\+)[ \t]*\n(?P<inside>(?:.*\n){0,50})")
 _SAYS_READERS = re.compile(r"^[ \t]*[\"']?readers?[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE)
 _MAX_CHARACTERS = 65536
 _MAX_TEXTS = 50
-_PARSED_KEPT = 64
+_DEEPEST = 50
+_MOST_ALIASES = 10
+"""A few dozen aliases of aliases stand for billions of values."""
+
+_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml is several times as fast as PyYAML's own parser; a PyYAML built without it lacks it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +99,12 @@ class _NotUnderstood(ValueError):
     """The front matter is no mapping in its language."""
 
 
-@lru_cache(maxsize=_PARSED_KEPT)
 def _parse(inside: str, *, toml: bool) -> Mapping[str, Any] | None:
-    """Return the values by lower-case key; None for prose between two horizontal rules.
-
-    While a page is read, its readers, its digest and its document come from it one after the
-    other, and YAML takes longer to parse than the rest of a short page.
-    """
+    """Return the values by lower-case key; None for prose between two horizontal rules."""
     if len(inside) > _MAX_CHARACTERS:
         raise _NotUnderstood(f"longer than {_MAX_CHARACTERS} characters")
     try:
-        values = tomllib.loads(inside) if toml else yaml.safe_load(inside)
+        values = tomllib.loads(inside) if toml else _parse_yaml(inside)
         if isinstance(values, dict):
             return {str(key).lower(): _encodable(value) for key, value in values.items()}
     except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
@@ -115,6 +114,33 @@ def _parse(inside: str, *, toml: bool) -> Mapping[str, Any] | None:
     if _SAYS_READERS.search(inside):
         raise _NotUnderstood("no keys and values")
     return None
+
+
+def _parse_yaml(text: str) -> object:
+    """Return the value of a YAML document. Raises yaml.YAMLError or ValueError."""
+    try:
+        _check_yaml(text)
+        return yaml.load(text, Loader=_YAML)  # noqa: S506 - both are safe loaders
+    except (yaml.YAMLError, UnicodeEncodeError):
+        # PyYAML's own parser explains errors better, and accepts halves of surrogate pairs.
+        return yaml.safe_load(text)
+
+
+def _check_yaml(text: str) -> None:
+    """Raise _NotUnderstood for a document whose values would be nested too deeply, or too many.
+
+    libyaml builds them recursively and without a limit, and would crash the process; its events
+    cost no recursion.
+    """
+    depth = aliases = 0
+    for event in yaml.parse(text, Loader=_YAML):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        aliases += isinstance(event, yaml.AliasEvent)
+        if depth > _DEEPEST:
+            raise _NotUnderstood(f"nested deeper than {_DEEPEST} levels")
+        if aliases > _MOST_ALIASES:
+            raise _NotUnderstood(f"more than {_MOST_ALIASES} aliases")
 
 
 def _encodable(value: object) -> object:

@@ -313,11 +313,16 @@ def test_empty_readers_mean_nobody_and_are_noted() -> None:
     assert head.notes == ("readers are empty: nobody may read the page",)
 
 
+EXPANDING = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 50))
+"""Some lines of YAML that stand for 2⁴⁹ values."""
+
+
 @pytest.mark.parametrize(
     ("top", "note"),
     [
         ("title: [unclosed", "front matter was ignored"),
-        ("x: " + "[" * 1000, "front matter was ignored"),
+        ("x: " + "[" * 60_000, "nested deeper"),
+        (EXPANDING, "aliases"),
         ("title: " + "x" * 70_000, "longer than"),
         ("url: 'javascript:alert(1)'", "was ignored"),
         ("url: '//evil.example.com'", "was ignored"),
