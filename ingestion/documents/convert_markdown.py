@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -205,7 +205,7 @@ _RULES: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
     ("[[", _WIKI_LINK, _wiki_link),
 )
 """Mark, pattern and replacement. Every match contains the mark, so that a text without it need not
-be searched; "" where letters may be of either case."""
+be searched; "" where the matches have no mark in common."""
 
 
 _DEEPEST = 100_000
@@ -246,13 +246,13 @@ def _without_stars(match: re.Match[str]) -> str:
     return match[0] if spaced or inside or path or after.isdecimal() else before
 
 
-@lru_cache(maxsize=2)
+@cache
 def _parser(*, mdx: bool) -> MarkdownIt:
     """Return a parser that threads may share."""
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"])
     if mdx:
         parser.disable("code")
-    # Compiles the rules, which the first parse does without a lock; later ones only read them.
-    parser.parse("text")
+    # The first parse compiles the rules, and the first link a table, without a lock.
+    parser.parse("[text](/link)")
     return parser

@@ -229,9 +229,9 @@ def _grid(rows: list[etree._Element], walk: Walk) -> list[list[str]]:
     for row in rows:
         texts: list[str] = []
         beyond: list[str] = []
-        of_row = list(_cells(row))
-        alone = len(of_row) == 1
-        for cell in of_row:
+        row_cells = list(_cells(row))
+        alone = len(row_cells) == 1
+        for cell in row_cells:
             _fill(texts, hanging)
             text = _text(cell, walk)
             if len(texts) == widest:
