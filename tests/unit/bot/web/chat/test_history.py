@@ -186,7 +186,7 @@ async def test_conversations_are_listed_newest_first_the_open_marked(
     assert listed(page) == ["pet insurance?", "error 809"]
     assert f'<a href="/c/{second}" aria-current="true">' in page
     assert f'<a href="/c/{first}">' in page
-    # The other day if midnight comes between asking and reading.
+    # Asked yesterday, if midnight comes between asking and reading.
     assert re.search("<h3>(?:Today|Yesterday)</h3>", page)
 
 
