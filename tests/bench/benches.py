@@ -102,8 +102,8 @@ BENCHES = (
     ),
     Bench(
         "Ingestion compared with the bare embedder",
-        "Chunks a second of a whole sync over those of the embedder alone, on the same chunks in "
-        "the same run.",
+        "A whole sync, beside the embedder alone on the same chunks right before and after it; "
+        "the embedder has forgotten their words each time.",
         "tests.bench.bench_ingestion",
         ("--rounds", "1"),
     ),
