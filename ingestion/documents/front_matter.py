@@ -27,12 +27,15 @@ _FENCED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _UNCLOSED = re.compile(r"\A\s*(?:---|\+\+\+)[ \t]*\n(?P<inside>(?:.*\n){0,50})")
-_SAYS_READERS = re.compile(r"^[ \t]*[\"']?readers?[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE)
+_SAYS_READERS = re.compile(
+    r"^[ \t]*(?:!\S*[ \t]+)?[\"']?readers?[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE
+)
+_NAMES_READERS = re.compile("readers?", re.IGNORECASE)
 _MAX_CHARACTERS = 65536
 _MAX_TEXTS = 50
 _DEEPEST = 50
 _MOST_ALIASES = 10
-"""A few dozen aliases of aliases stand for billions of values."""
+"""Each alias of aliases may double what they stand for: thirty make a billion values."""
 
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml is several times as fast as PyYAML's own parser; a PyYAML built without it lacks it."""
@@ -65,13 +68,14 @@ def split_front_matter(text: str) -> FrontMatter:
     if match is None:
         return _without(text)
     inside = match["inside"]
+    body = text[match.end() :]
     try:
         values = _parse(inside, toml=match["mark"] == "+++")
+        return _without(text) if values is None else _understood(values, inside, body)
     except _NotUnderstood as error:
-        return _broken(text[match.end() :], inside, str(error))
-    if values is None:
-        return _without(text)
-    return _understood(values, inside, text[match.end() :])
+        return _broken(body, inside, str(error))
+    except (ValueError, OverflowError):
+        return _broken(body, inside, "a number or date is out of range")
 
 
 def join_front_matter(body: str, *, title: str, labels: Sequence[str]) -> str:
@@ -109,6 +113,9 @@ def _parse(inside: str, *, toml: bool) -> Mapping[str, Any] | None:
             return {str(key).lower(): _encodable(value) for key, value in values.items()}
     except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise _NotUnderstood(" ".join(str(error).split())[:200]) from error
+    except (LookupError, AttributeError, OverflowError) as error:
+        # By PyYAML, of a tag whose value does not fit, such as `!!bool q`.
+        raise _NotUnderstood("a value does not fit its tag") from error
     if values is None:
         return {}
     if _SAYS_READERS.search(inside):
@@ -117,23 +124,22 @@ def _parse(inside: str, *, toml: bool) -> Mapping[str, Any] | None:
 
 
 def _parse_yaml(text: str) -> object:
-    """Return the value of a YAML document. Raises yaml.YAMLError or ValueError."""
+    """Return the value of a YAML document. Raises yaml.YAMLError or ValueError, and see _parse."""
     try:
-        _check_yaml(text)
-        return yaml.load(text, Loader=_YAML)  # noqa: S506 - both are safe loaders
+        return _load_yaml(text, _YAML)
     except (yaml.YAMLError, UnicodeEncodeError):
         # PyYAML's own parser explains errors better, and accepts halves of surrogate pairs.
-        return yaml.safe_load(text)
+        return _load_yaml(text, yaml.SafeLoader)
 
 
-def _check_yaml(text: str) -> None:
-    """Raise _NotUnderstood for a document whose values would be nested too deeply, or too many.
+def _load_yaml(text: str, loader: Any) -> object:  # noqa: ANN401 - no base of loaders is typed
+    """Load a document unless its values would be nested too deeply, or too many.
 
-    libyaml builds them recursively and without a limit, and would crash the process; its events
-    cost no recursion.
+    libyaml builds them recursively and without a limit, and would crash the process; events cost
+    no recursion.
     """
     depth = aliases = 0
-    for event in yaml.parse(text, Loader=_YAML):
+    for event in yaml.parse(text, Loader=loader):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         aliases += isinstance(event, yaml.AliasEvent)
@@ -141,6 +147,7 @@ def _check_yaml(text: str) -> None:
             raise _NotUnderstood(f"nested deeper than {_DEEPEST} levels")
         if aliases > _MOST_ALIASES:
             raise _NotUnderstood(f"more than {_MOST_ALIASES} aliases")
+    return yaml.load(text, Loader=loader)  # noqa: S506 - both are safe loaders
 
 
 def _encodable(value: object) -> object:
@@ -160,7 +167,7 @@ def _without(text: str) -> FrontMatter:
 
 def _broken(body: str, inside: str, reason: str) -> FrontMatter:
     notes = [f"front matter was ignored: {reason}"]
-    hides = _SAYS_READERS.search(inside) is not None
+    hides = _NAMES_READERS.search(inside) is not None
     if hides:
         notes.append("its readers are unknown: nobody may read the page until it is mended")
     return FrontMatter(

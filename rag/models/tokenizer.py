@@ -37,7 +37,8 @@ class WordTokenizer:
         """
         words = text.replace("\n", " ").split(" ")
         kept = [self._kept.get(word) for word in words]
-        new = self._tokenized([word for word, ids in zip(words, kept, strict=True) if ids is None])
+        missing = dict.fromkeys(w for w, ids in zip(words, kept, strict=True) if ids is None)
+        new = self._tokenized([*missing])
         of_words = (
             new[word] if ids is None else ids for word, ids in zip(words, kept, strict=True)
         )

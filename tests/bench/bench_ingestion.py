@@ -88,7 +88,7 @@ async def _texts(folder: Path, embedder: LocalEmbedder) -> list[str]:
 
 
 async def _embed(embedder: LocalEmbedder, texts: Sequence[str]) -> float:
-    """Return the seconds of the embedder alone."""
+    """Return the seconds of the embedder alone, which tokenizes the words first."""
     _forget_words(embedder)
     started = time.perf_counter()
     await embedder.embed(texts)
@@ -96,7 +96,7 @@ async def _embed(embedder: LocalEmbedder, texts: Sequence[str]) -> float:
 
 
 async def _sync(folder: Path, embedder: LocalEmbedder) -> float:
-    """Return the seconds of a first sync into a new index."""
+    """Return the seconds of a first sync into a new index, of words that are new, too."""
     _forget_words(embedder)
     with tempfile.TemporaryDirectory() as directory:
         index = await open_index(Path(directory) / "index.sqlite", fingerprint_of(embedder))

@@ -297,7 +297,11 @@ def test_prose_between_two_rules_is_no_front_matter() -> None:
         "+++\nreaders = [group:hr]\n+++\n",
         "+++\n[access]\nreaders = ['everyone']\n+++\n",
         "\n\n---\nreaders: hr\n---\n",
+        "---\nreaders: group:hr\n!\treaders: everyone\n---\n",
+        "---\n{title: x, readers: ['group:hr'\n---\n",
+        "---\n{readers: ['group:hr'], x: " + "[" * 60 + "]" * 60 + "}\n---\n",
     ],
+    ids=lambda top: top[:30],
 )
 def test_readers_that_cannot_be_understood_mean_nobody_and_are_noted(top: str) -> None:
     head = split_front_matter(top + "Secret\n")
@@ -323,6 +327,10 @@ EXPANDING = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" fo
         ("title: [unclosed", "front matter was ignored"),
         ("x: " + "[" * 60_000, "nested deeper"),
         (EXPANDING, "aliases"),
+        ('x: "\\ud800"\n' + EXPANDING, "aliases"),
+        ("x: !!bool maybe", "does not fit"),
+        ("title: 0x" + "f" * 20_000, "out of range"),
+        ("updated: 0001-01-01T00:00:00+05:00", "out of range"),
         ("title: " + "x" * 70_000, "longer than"),
         ("url: 'javascript:alert(1)'", "was ignored"),
         ("url: '//evil.example.com'", "was ignored"),
