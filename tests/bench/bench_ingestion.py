@@ -24,8 +24,7 @@ from ingestion.sync.sync import EVERYONE_READS, sync
 from rag.embedding import embedding_text
 from rag.garbage_collection import freeze_startup_objects
 from rag.index.embedded.index import fingerprint_of, open_index
-from rag.models.local_embedder import LocalEmbedder, open_local_embedder
-from rag.models.tokenizer import WORDS_KEPT
+from rag.models.local_embedder import WORDS_KEPT, LocalEmbedder, open_local_embedder
 from tests.bench.aims import Aim, print_aims
 
 SAMPLE = Path("infra/sample")

@@ -136,10 +136,10 @@ def set_up_once(patch: pytest.MonkeyPatch, folder: Path) -> None:
     """Share these between all tests; modules that no collected test imports are left alone."""
     patch.setenv("SSL_CERT_FILE", str(write_authority(folder)))
     if "rag.factory" in sys.modules:
-        from rag.models import local_embedder  # noqa: PLC0415 - takes long to import
+        from rag.models import local_embedder, model_files  # noqa: PLC0415 - take long to import
 
         patch.setattr(local_embedder, "MiniLM", remembering_texts(local_embedder.MiniLM))
-        patch.setattr(local_embedder, "find_model_file", cache(local_embedder.find_model_file))
+        patch.setattr(local_embedder, "find_model_file", cache(model_files.find_model_file))
     if pages := sys.modules.get("bot.web.pages"):
         patch.setattr(pages, "gzip", SimpleNamespace(compress=cache(gzip.compress)))
     if templates := sys.modules.get("aiohttp_jinja2"):

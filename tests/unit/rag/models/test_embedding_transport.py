@@ -22,7 +22,7 @@ from rag.models.embedding_transport import (
     estimate_tokens,
     truncate,
 )
-from rag.models.local_embedder import TOKENIZER, find_model_file
+from rag.models.model_files import TOKENIZER, find_model_file
 from rag.models.protocol import EmbeddingDialect, Rejection, says_too_long
 from rag.retrying import Deadline
 from tests.fakes.model_server import (

@@ -10,15 +10,8 @@ import pytest
 
 from rag.errors import ModelFilesInvalid
 from rag.index.embedded.vectors import token_similarity
-from rag.models.local_embedder import (
-    TOKENIZER,
-    WEIGHTS,
-    LocalEmbedder,
-    MiniLM,
-    TokenVectors,
-    find_model_file,
-    open_local_embedder,
-)
+from rag.models.local_embedder import LocalEmbedder, MiniLM, TokenVectors, open_local_embedder
+from rag.models.model_files import TOKENIZER, WEIGHTS, find_model_file
 
 
 @pytest.fixture

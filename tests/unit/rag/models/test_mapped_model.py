@@ -12,7 +12,8 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from rag.models.local_embedder import TOKENIZER, WEIGHTS, MiniLM, find_model_file
+from rag.models.local_embedder import MiniLM
+from rag.models.model_files import TOKENIZER, WEIGHTS, find_model_file
 
 TEXT = "How do I reset my VPN password?"
 
