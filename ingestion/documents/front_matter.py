@@ -30,7 +30,7 @@ _UNCLOSED = re.compile(r"\A\s*(?:---|\+\+\+)[ \t]*\n(?P<inside>(?:.*\n){0,50})")
 _SAYS_READERS = re.compile(
     r"^[ \t]*(?:!\S*[ \t]+)?[\"']?readers?[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE
 )
-_NAMES_READERS = re.compile("readers?", re.IGNORECASE)
+_MENTIONS_READERS = re.compile("reader", re.IGNORECASE)
 _MAX_CHARACTERS = 65536
 _MAX_TEXTS = 50
 _DEEPEST = 50
@@ -74,8 +74,9 @@ def split_front_matter(text: str) -> FrontMatter:
         return _without(text) if values is None else _understood(values, inside, body)
     except _NotUnderstood as error:
         return _broken(body, inside, str(error))
-    except (ValueError, OverflowError):
-        return _broken(body, inside, "a number or date is out of range")
+    except ValueError:
+        # By Python, of thousands of digits, wherever a number is written as text.
+        return _broken(body, inside, "a number is too long")
 
 
 def join_front_matter(body: str, *, title: str, labels: Sequence[str]) -> str:
@@ -114,8 +115,8 @@ def _parse(inside: str, *, toml: bool) -> Mapping[str, Any] | None:
     except (tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise _NotUnderstood(" ".join(str(error).split())[:200]) from error
     except (LookupError, AttributeError, OverflowError) as error:
-        # By PyYAML, of a tag whose value does not fit, such as `!!bool q`.
-        raise _NotUnderstood("a value does not fit its tag") from error
+        # By PyYAML, which declares none of them: of `!!bool q`, for example.
+        raise _NotUnderstood("a value does not fit its type") from error
     if values is None:
         return {}
     if _SAYS_READERS.search(inside):
@@ -124,7 +125,7 @@ def _parse(inside: str, *, toml: bool) -> Mapping[str, Any] | None:
 
 
 def _parse_yaml(text: str) -> object:
-    """Return the value of a YAML document. Raises yaml.YAMLError or ValueError, and see _parse."""
+    """Return the value of a YAML document. Raises what _parse expects of PyYAML."""
     try:
         return _load_yaml(text, _YAML)
     except (yaml.YAMLError, UnicodeEncodeError):
@@ -132,7 +133,7 @@ def _parse_yaml(text: str) -> object:
         return _load_yaml(text, yaml.SafeLoader)
 
 
-def _load_yaml(text: str, loader: Any) -> object:  # noqa: ANN401 - no base of loaders is typed
+def _load_yaml(text: str, loader: type[yaml.SafeLoader | yaml.CSafeLoader]) -> object:
     """Load a document unless its values would be nested too deeply, or too many.
 
     libyaml builds them recursively and without a limit, and would crash the process; events cost
@@ -167,7 +168,7 @@ def _without(text: str) -> FrontMatter:
 
 def _broken(body: str, inside: str, reason: str) -> FrontMatter:
     notes = [f"front matter was ignored: {reason}"]
-    hides = _NAMES_READERS.search(inside) is not None
+    hides = _MENTIONS_READERS.search(inside) is not None
     if hides:
         notes.append("its readers are unknown: nobody may read the page until it is mended")
     return FrontMatter(
@@ -262,11 +263,11 @@ def _updated(value: object, notes: list[str]) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    except ValueError:
+        if isinstance(moment, datetime):
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         moment = None
-    if isinstance(moment, date) and not isinstance(moment, datetime):
-        moment = datetime.combine(moment, time(), UTC)
-    if not isinstance(moment, datetime):
-        notes.append(f"updated {reprlib.repr(value)} was ignored: write a date such as 2024-05-31")
-        return None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if isinstance(moment, date):
+        return datetime.combine(moment, time(), UTC)
+    notes.append(f"updated {reprlib.repr(value)} was ignored: write a date such as 2024-05-31")
+    return None

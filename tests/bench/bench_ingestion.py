@@ -1,4 +1,4 @@
-"""How much of the raw embedder's speed a sync reaches, on the same chunks in the same run.
+"""How much of the bare embedder's speed a sync reaches, on the same chunks in the same run.
 
 ``python -m tests.bench.bench_ingestion [FOLDER]``
 """
@@ -62,6 +62,7 @@ async def measure(folder: Path, rounds: int = ROUNDS) -> Speed:
     embedder = await open_local_embedder()
     try:
         texts = await _texts(folder, embedder)
+        # Not measured: onnxruntime plans its memory once for each length of text.
         await embedder.embed(texts)
         bare, syncs = [await _embed(embedder, texts)], []
         for _ in range(rounds):

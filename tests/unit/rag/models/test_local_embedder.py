@@ -7,10 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from rag.errors import ModelFilesInvalid
 from rag.index.embedded.vectors import token_similarity
-from rag.models.local_embedder import LocalEmbedder, MiniLM, TokenVectors, open_local_embedder
+from rag.models.local_embedder import (
+    WORDS_KEPT,
+    LocalEmbedder,
+    MiniLM,
+    TokenVectors,
+    WordTokenizer,
+    open_local_embedder,
+)
 from rag.models.model_files import TOKENIZER, WEIGHTS, find_model_file
 
 
@@ -94,10 +102,24 @@ async def test_token_counts_add_up_and_are_not_cut_off(embedder: LocalEmbedder) 
     ],
     ids=["again", "control", "long", "marks", "surrogates", "sigma"],
 )
-async def test_as_many_tokens_are_counted_as_are_read(embedder: LocalEmbedder, text: str) -> None:
-    _, tokens = await embedder.embed_query_tokens(text)
+def test_words_give_the_tokens_of_the_whole_text(text: str) -> None:
+    file = find_model_file(TOKENIZER)
+    tokenizer, whole = WordTokenizer(file), Tokenizer.from_file(str(file))
+    whole.no_padding()
+    whole.no_truncation()
+    wanted = whole.encode(text.encode(errors="replace").decode(), add_special_tokens=False).ids
 
-    assert embedder.count_tokens(text) == len(tokens)
+    assert tokenizer.ids(text) == wanted
+    assert tokenizer.ids(text) == wanted, "the words are known now"
+
+
+def test_words_beyond_those_kept_have_the_same_tokens() -> None:
+    tokenizer = WordTokenizer(find_model_file(TOKENIZER))
+    before = tokenizer.ids("reset the password")
+
+    tokenizer.ids(" ".join(str(number) for number in range(WORDS_KEPT + 1)))
+
+    assert tokenizer.ids("reset the password") == before
 
 
 async def test_tokens_come_from_the_same_run_as_the_vector(embedder: LocalEmbedder) -> None:
